@@ -1,0 +1,1 @@
+"""Doors from models, caches and files of other projects to plain tensors of this one."""

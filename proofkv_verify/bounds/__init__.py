@@ -1,0 +1,1 @@
+"""The built-in bounds, one module each: statement, hypotheses and reference value as one plain function."""

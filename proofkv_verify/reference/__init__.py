@@ -1,0 +1,1 @@
+"""The meaning of everything the package claims, in exact rationals and balls."""

@@ -1,0 +1,1 @@
+"""Quantizers, and checks of the codecs that they store numbers with."""
