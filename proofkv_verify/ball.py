@@ -96,6 +96,9 @@ class Real:
         return _wrap(a - b)
 
     def __mul__(self, other: RealLike) -> Real:
+        a, b = self._v, _raw(other)
+        if (_is_zero(a) and _bounded(b)) or (_is_zero(b) and _bounded(a)):
+            return Real(0)  # stays exact beside a ball, so that a term that is switched off leaves no radius
         a, b = _pair(self, other)
         return _wrap(a * b)
 
@@ -195,6 +198,18 @@ class BallMath:
         x = Real(value)
         return Real(0) if isinstance(x._v, fmpq) and x._v == 1 else _wrap(x.ball.log())
 
+    def tanh(self, value: RealLike) -> Real:
+        """The hyperbolic tangent (soft-caps of the reference; not offered to claims)."""
+        return _wrap(Real(value).ball.tanh())
+
+    def cos_sin(self, angle: RealLike) -> tuple[Real, Real]:
+        """Cosine and sine of an angle in radians (rotations of the reference; not offered to claims)."""
+        x = Real(angle)
+        if _is_zero(x._v):
+            return Real(1), Real(0)
+        sin, cos = x.ball.sin_cos()
+        return _wrap(cos), _wrap(sin)
+
     def sqrt(self, value: RealLike) -> Real:
         """The square root of a number that is not negative; exact for squares of rationals.
 
@@ -225,6 +240,14 @@ def _wrap(value: Any) -> Real:
     real = Real.__new__(Real)
     real._v = value
     return real
+
+
+def _is_zero(value: arb | fmpq) -> bool:
+    return isinstance(value, fmpq) and value == 0
+
+
+def _bounded(value: arb | fmpq) -> bool:
+    return isinstance(value, fmpq) or bool(value.is_finite())
 
 
 def _pair(a: Real, b: RealLike) -> tuple[arb, arb] | tuple[fmpq, fmpq]:

@@ -105,6 +105,9 @@ class Trace:
             InvalidInputError: Names the field, what was expected, and what came.
             ShapeError: The same, for a wrong rank or size.
         """
+        ids = tuple(layer.layer_id for layer in self.layers)
+        if ids != self.meta.layer_ids:
+            raise InvalidInputError("layers", f"the layer ids {list(self.meta.layer_ids)}", list(ids))
         check_layout(self.meta, layout_of(_tensors(self)))
         check_positions(self.meta, self.query_positions, self.key_positions, self.token_ids)
         for layer in self.layers:

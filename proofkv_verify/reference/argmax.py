@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofkv_verify.kinds import Field, Kind, View, as_given
+from proofkv_verify.errors import InvalidInputError
+from proofkv_verify.kinds import Field, Kind, View
 from proofkv_verify.scalar import Condition, Math, Scalar
 
 
@@ -37,10 +38,15 @@ def exact_scores(x: View, m: Math) -> list[Scalar]:
     return [m.sum(w * h for w, h in zip(row, state, strict=True)) + s + e for row, s, e in rows]
 
 
+def _derive(x: View, _m: Math) -> View:
+    if not 0 <= x.candidate < len(x.rows):
+        raise InvalidInputError("candidate", f"0..{len(x.rows) - 1}", x.candidate)
+    return x
+
+
 def _known_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:
     radii = [(f"radii[{j}] >= 0", r >= 0) for j, r in enumerate(x.radii)]
-    inside = ("candidate is a row", m.const(len(x.rows)) > m.const(x.candidate))
-    return [inside, ("hidden_radius >= 0", x.hidden_radius >= 0), *radii]
+    return [("hidden_radius >= 0", x.hidden_radius >= 0), *radii]
 
 
 def _hidden_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:
@@ -64,7 +70,7 @@ ARGMAX = Kind(
         Field("hidden_error", ("h",), "exact minus centre of the hidden state", hidden=True),
     ),
     relation="decision",
-    derive=as_given,
+    derive=_derive,
     known_premises=_known_premises,
     hidden_premises=_hidden_premises,
     truth=winning_number,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from proofkv_verify.kinds import Field, Kind, View, as_given
+from proofkv_verify.errors import InvalidInputError
+from proofkv_verify.kinds import Field, Kind, View
 from proofkv_verify.scalar import Condition, Math, Scalar
 
 
@@ -38,6 +39,18 @@ def key_head(x: View) -> int:
 
 def _dot(a: list[Scalar], b: list[Scalar], m: Math) -> Scalar:
     return m.sum(s * t for s, t in zip(a, b, strict=True))
+
+
+def _derive(x: View, _m: Math) -> View:
+    size = len(x.queries[0])
+    used = [i for plane in x.planes for i in plane]
+    if any(len(plane) != 2 for plane in x.planes) or len(set(used)) != len(used) or not set(used) <= set(range(size)):
+        raise InvalidInputError("planes", f"disjoint pairs of coordinates below {size}", x.planes)
+    if len(x.planes) != len(x.cos):
+        raise InvalidInputError("planes", f"{len(x.cos)} planes", len(x.planes))
+    if not 0 <= x.query_head < len(x.queries) * len(x.norm_radii):
+        raise InvalidInputError("query_head", f"0..{len(x.queries) * len(x.norm_radii) - 1}", x.query_head)
+    return x
 
 
 def _known_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:
@@ -86,7 +99,7 @@ LOGIT_ABS = Kind(
         Field("query_error", ("d",), "exact minus used query", hidden=True),
     ),
     relation="upper",
-    derive=as_given,
+    derive=_derive,
     known_premises=_known_premises,
     hidden_premises=_hidden_premises,
     truth=logit_change,

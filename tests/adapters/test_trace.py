@@ -104,7 +104,7 @@ def test_saving_leaves_one_file_that_others_may_read_too(trace: Trace, saved: Pa
 
 @pytest.mark.parametrize("name", ["t.pt", "t.bin", "T.PTH", "t.pkl", "no/such/folder/t.safetensors"])
 def test_saving_refuses_pickle_names_and_missing_folders(trace: Trace, tmp_path: Path, name: str) -> None:
-    with pytest.raises(InvalidInputError, match="^output: expected"):
+    with pytest.raises(InvalidInputError, match=r"^output: expected"):
         save_trace(trace, tmp_path / name)
     assert not any(tmp_path.iterdir())
 
@@ -139,9 +139,11 @@ def test_open_trace_reads_one_layer_at_a_time(saved: Path, monkeypatch: pytest.M
 
 def test_a_layer_that_was_read_does_not_follow_the_file(trace: Trace, saved: Path) -> None:
     layer = next(open_trace(saved).iter_layers())
-    content = bytearray(saved.read_bytes())
-    content[-400:] = bytes(400)
-    saved.write_bytes(content)
+    with saved.open("r+b") as file:
+        (header,) = struct.unpack("<Q", file.read(8))
+        file.seek(8 + header)
+        file.write(bytes(saved.stat().st_size - 8 - header))
+    assert load_file(saved)["layers.1.keys"].count_nonzero() == 0
     assert same(layer.keys, trace.layers[0].keys)
 
 
@@ -404,9 +406,9 @@ def test_header_length_that_looks_like_a_pickle_is_no_pickle(saved: Path) -> Non
 def test_trace_in_memory_is_checked_like_a_file(trace: Trace, meta: TraceMeta) -> None:
     bad = trace.layers[0].keys.clone()
     bad[0, 0, 0] = float("nan")
-    with pytest.raises(InvalidInputError, match="layers.1.keys: expected finite"):
+    with pytest.raises(InvalidInputError, match=r"^layers\.1\.keys: expected finite"):
         replace(trace, layers=(replace(trace.layers[0], keys=bad), trace.layers[1]))
-    with pytest.raises(InvalidInputError, match="layers.4.keys: expected a tensor, got nothing"):
-        replace(trace, layers=trace.layers[:1])
-    with pytest.raises(InvalidInputError, match="layers.1.queries: expected dtype bfloat16"):
+    with pytest.raises(InvalidInputError, match=r"^layers: expected the layer ids \[1, 4\]"):
+        replace(trace, layers=trace.layers[::-1])
+    with pytest.raises(InvalidInputError, match=r"^layers\.1\.queries: expected dtype bfloat16"):
         replace(trace, meta=replace(meta, dtype="bfloat16"))

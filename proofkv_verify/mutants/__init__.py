@@ -1,0 +1,1 @@
+"""Planted wrong variants of the built-in bounds: the yardstick of every engine."""
