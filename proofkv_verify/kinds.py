@@ -109,8 +109,8 @@ def as_given(x: View, _m: Math) -> View:
     return x
 
 
-def validate(instance: Instance, kind: Kind) -> dict[str, int]:
-    """Checks names and shapes of an instance and returns the size of each axis.
+def validate(instance: Instance, kind: Kind, *, hidden: bool) -> dict[str, int]:
+    """Checks names and shapes of an instance and returns the size of each axis; hidden fields must be there on request.
 
     Raises:
         InvalidInputError: an unknown or missing field or parameter.
@@ -127,14 +127,14 @@ def validate(instance: Instance, kind: Kind) -> dict[str, int]:
     for item in kind.fields:
         if item.name in instance.fields:
             _measure(item, instance.fields[item.name], item.axes, sizes)
-        elif not item.optional:
+        elif not item.optional and (hidden or not item.hidden):
             raise InvalidInputError(item.name, f"a field of {kind.name}", "nothing")
     return sizes
 
 
 def view(instance: Instance, kind: Kind, math: Math, *, hidden: bool) -> View:
     """The instance in the arithmetic of `math`, with derived fields; hidden fields only on request."""
-    validate(instance, kind)
+    validate(instance, kind, hidden=hidden)
     values: dict[str, Any] = {**kind.params, **instance.params}
     for item in kind.fields:
         if item.name in instance.fields and (hidden or not item.hidden):

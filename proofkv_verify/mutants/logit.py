@@ -48,6 +48,12 @@ def logit_query_error_dropped(x: View, m: Math) -> Scalar:
     return logit_factor(x, m) * (_norm(head_query(x), m) * _radius(x) + x.query_radius * x.key_norm)
 
 
+@claim("logit_abs", name="logit_query_error_as_second_key_error", mutates=NORM.name)
+def logit_query_error_as_second_key_error(x: View, m: Math) -> Scalar:
+    """The query's own quantization covered by doubling the key term."""
+    return logit_factor(x, m) * 2 * _norm(head_query(x), m) * _radius(x)
+
+
 @claim("logit_abs", name="logit_refined_page_zero", mutates=NORM.name)
 def logit_refined_page_zero(x: View, m: Math) -> Scalar:
     """A key that is known exactly counts as radius 0 although the query is uncertain."""
@@ -133,6 +139,7 @@ MUTANTS: tuple[Claim, ...] = (
     logit_rope_factor_dropped,
     logit_rope_factor_once,
     logit_query_error_dropped,
+    logit_query_error_as_second_key_error,
     logit_refined_page_zero,
     logit_group_mean_query,
     logit_kv_heads_tiled,

@@ -55,6 +55,8 @@ def known_weight_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:
 
 def tilt_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:
     """lower <= w <= upper (ratio form: w <= r and r w >= 1; logit form: |s - s_hat| <= c)."""
+    if "tilts" not in x:
+        raise InvalidInputError("tilts", "the hidden tilts, or logits in the logit form", "nothing")
     found: list[tuple[str, Condition]] = []
     for i, tilt in enumerate(x.tilts):
         if "logits_hat" in x:

@@ -40,6 +40,9 @@ WITNESSES = {
     "logit_rope_factor_dropped": logit(rope_factor="11386/10000", key_error=[1, 0]),
     "logit_rope_factor_once": logit(rope_factor="11386/10000", key_error=[1, 0]),
     "logit_query_error_dropped": logit(queries=[[0, 0]], query_radius=1, query_error=[0, 1], key_error=[0, 1]),
+    "logit_query_error_as_second_key_error": logit(
+        query_radius=1, query_error=[1, 0], key_hat=[5, 0], key_norm=5, norm_radii=["1/10"], box_radii=["1/10", 0]
+    ),
     "logit_refined_page_zero": logit(
         queries=[[0, 0]],
         query_radius="1/5",
