@@ -12,6 +12,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	touch $@
 
+audit: $(STAMP)
+	$(BIN)/proofkv-verify audit int8 --html audit.html
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -27,6 +30,12 @@ test: $(STAMP)
 
 fuzz: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest fuzz -n 2
+
+mutants: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/proofkv-verify mutants
+
+bench: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -17,7 +17,7 @@ MAX_EXPONENT = 1 << 15
 
 # 2^13600 has 4095 decimal digits.
 _MAX_BITS = 13_600
-_INTEGER = r"-?(?:0|[1-9][0-9]*)"
+_INTEGER = r"(?:0|-?[1-9][0-9]*)"
 _TEXT = re.compile(rf"(?P<top>{_INTEGER})(?:\*2\^(?P<exponent>{_INTEGER})|/(?P<bottom>[1-9][0-9]*))?")
 
 _LIMITS = f"at most {MAX_DIGITS} digits and an exponent within {MAX_EXPONENT}"

@@ -24,6 +24,14 @@ def _non_finite(x: View, m: Math) -> Scalar:
     return m.const(1 if x.restored in ("nan", "inf", "-inf") else 0)
 
 
+def _unchanged(x: View, m: Math) -> Scalar:
+    return m.where(_largest_difference(x, m) <= 0, 1, 0)
+
+
+def _total(x: View, m: Math) -> Scalar:
+    return m.sum(x.parts)
+
+
 _LEFT = Field("left", ("n",), "original, or first result")
 _RIGHT = Field("right", ("n",), "restored, or second result")
 
@@ -59,4 +67,26 @@ NON_FINITE = Kind(
     hidden_premises=_no_premises,
     truth=_non_finite,
     params={"restored": ""},
+)
+
+UNCHANGED = Kind(
+    name="unchanged",
+    doc="1 if two recorded vectors that must differ are equal, else 0.",
+    fields=(_LEFT, _RIGHT),
+    relation="upper",
+    derive=as_given,
+    known_premises=_no_premises,
+    hidden_premises=_no_premises,
+    truth=_unchanged,
+)
+
+STORED_BYTES = Kind(
+    name="stored_bytes",
+    doc="Bytes that the parts of recorded pages take together.",
+    fields=(Field("parts", ("n",), "bytes of each part", integer=True),),
+    relation="upper",
+    derive=as_given,
+    known_premises=_no_premises,
+    hidden_premises=_no_premises,
+    truth=_total,
 )

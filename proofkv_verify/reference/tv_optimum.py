@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 
-from flint import arb, fmpq
+from flint import arb
 
 from proofkv_verify.ball import Real, precision
 from proofkv_verify.errors import InvalidInputError, ShapeError
@@ -242,9 +242,17 @@ def _along_token(a: arb, b: arb, p: arb, mass: arb, ratio: arb) -> tuple[arb, ar
     """The maximum of a/(a+b) - p as a part x in [0, 1] of a token moves from b to a, and that part."""
     start, width = a + b, ratio - 1 / ratio
     end = start + mass * width
-    c = b * ratio + a / ratio + mass  # the same at every x; b does not yet hold the token's p/r
-    whole = (a + mass * ratio) / end - p - mass
-    return whole, arb(1) if c is None else arb(0)
+    c = b * ratio + a / ratio  # the same for every part taken
+    without, whole = a / start - p, (a + mass * ratio) / end - p - mass
+    if not width > 0:
+        ends = without.max(whole)
+        return ends.union(ends + mass * mass * arb(width.upper()) / start), arb(int(whole.mid() > without.mid()))
+    if c <= start * start:
+        return without, arb(0)
+    if c >= end * end:
+        return whole, arb(1)
+    root = c.sqrt()
+    return (ratio + start - 2 * root) / width - p, (root - start) / (mass * width)
 
 
 def _prefix_sums(values: Sequence[arb]) -> list[arb]:

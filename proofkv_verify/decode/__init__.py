@@ -1,0 +1,1 @@
+"""Certified greedy decoding from lossy pages: pages, enclosure through the model, refinement, loop, checker."""

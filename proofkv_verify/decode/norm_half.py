@@ -1,0 +1,70 @@
+"""RMSNorm over an ellipsoid: its Jacobian, and a bound on all that the Jacobian leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from proofkv_verify.decode.ellipsoid import UP, combine, image, rank_one, spectral_upper, support, widen
+
+TAU_LIMIT = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class NormBound:
+    """N(x + delta) - N(x) = J delta + a delta / rho + b x / rho with |a| <= alpha and |b| <= beta for delta in E(P).
+
+    Attributes:
+        jacobian: J `[d, d]`; alpha, beta: the bounds; tau: sup of x.delta / (d rho^2), NaN or >= 0.9 where it failed.
+        direction: x / rho `[d]`; rho: the RMS.
+        p: the ellipsoid of delta; out: one that contains N(x + delta) - N(x).
+    """
+
+    jacobian: Tensor
+    alpha: Tensor
+    beta: Tensor
+    tau: Tensor
+    direction: Tensor
+    rho: float
+    p: Tensor
+    out: Tensor
+
+    @property
+    def failed(self) -> bool:
+        """No bound was shown."""
+        return not bool(self.tau < TAU_LIMIT)
+
+    def remainder(self, after: Tensor) -> tuple[Tensor, Tensor]:
+        """Ellipsoids of `after` times the two remainder terms."""
+        bent = rank_one(after @ self.direction * self.beta)
+        size = after.square().sum() * self.p.diagonal().sum() * (self.alpha / self.rho) ** 2
+        return bent, widen(after @ self.p @ after.T * (self.alpha / self.rho) ** 2, size)
+
+    def support(self, directions: Tensor) -> Tensor:
+        """The largest |b . remainder| for directions `[R, d]` behind the norm."""
+        return (directions @ self.direction).abs() * self.beta * UP + support(self.p, directions) * self.alpha / self.rho
+
+
+def norm_half(x: Tensor, rho: float, p: Tensor) -> NormBound:
+    """Bounds RMSNorm (gain folded away) around x over E(P): tau < 1 keeps the true RMS away from 0.
+
+    With t = x.delta/(d rho^2) in [-tau, tau] and m = |delta|^2/(d rho^2) in [t^2, mu], the factor rho/rho' is
+    (1 + 2t + m)^(-1/2), between (1 + 2 tau + mu)^(-1/2) and 1/(1 - tau); its distance from 1 - t is at most beta.
+    """
+    size = len(x) * rho**2
+    tau = support(p, x[None])[0] / size
+    mu = spectral_upper(p) / size * UP
+    tau_ok = tau < TAU_LIMIT
+    safe = torch.where(tau_ok, tau, torch.full_like(tau, torch.nan))
+    # 1e-15: the rounding of 1/(1 - tau) - 1 for tau near 0
+    alpha = torch.maximum(1 / (1 - safe) - 1, 1 - (1 + 2 * safe + mu).rsqrt()) * UP + 1e-15
+    beta = torch.maximum(mu / 2, safe.square() / (1 - safe)) * UP
+    jacobian = (torch.eye(len(x), dtype=x.dtype) - torch.outer(x, x) / size) / rho
+    bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
+    still = bool((p.diagonal().sum() == 0))
+    alpha, beta = (torch.zeros_like(alpha), torch.zeros_like(beta)) if still else (alpha, beta)
+    bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
+    out = p if still else combine([image(jacobian, p), *bound.remainder(torch.eye(len(x), dtype=x.dtype))])
+    return NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, out)

@@ -1,0 +1,107 @@
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proofkv_verify.bounds.softmax_tv_hinge_upper import BOUND
+from proofkv_verify.bounds.softmax_tv_mean_upper import BOUND as MEAN
+from proofkv_verify.kinds import Instance
+from tests.bounds.tv_cases import (
+    GUARDS,
+    assert_at_least,
+    assert_contains,
+    assert_overlap,
+    assert_precisions_overlap,
+    assert_tight,
+    changed,
+    facts,
+    fractions_of,
+    interval_cases,
+    logit_cases,
+    optimum,
+    permuted,
+    ratio_case,
+    ratio_cases,
+    scaled,
+    split_first,
+    value,
+    widened,
+)
+
+
+@facts
+@given(ratio_cases())
+def test_softmax_tv_hinge_upper_contains_exact_tv(case: Instance) -> None:
+    assert_contains(BOUND, case)
+
+
+@facts
+@given(interval_cases())
+def test_softmax_tv_hinge_upper_contains_exact_tv_with_explicit_ends(case: Instance) -> None:
+    assert_contains(BOUND, case)
+
+
+@facts
+@given(logit_cases())
+def test_softmax_tv_hinge_upper_contains_exact_tv_of_logits_and_two_precisions_overlap(case: Instance) -> None:
+    assert_contains(BOUND, case)
+    assert_precisions_overlap(BOUND, case)
+
+
+@facts
+@given(ratio_cases())
+def test_softmax_tv_hinge_upper_is_at_least_the_optimum(case: Instance) -> None:
+    assert_at_least(BOUND, case, optimum(case))
+
+
+@facts
+@given(ratio_cases())
+def test_softmax_tv_hinge_upper_ignores_order_and_common_scale_of_weights(case: Instance) -> None:
+    assert_overlap(value(BOUND, case), value(BOUND, permuted(case)))
+    assert_overlap(value(BOUND, case), value(BOUND, scaled(case, "weights", Fraction(7, 3))))
+
+
+@facts
+@given(ratio_cases(max_tokens=4))
+def test_softmax_tv_hinge_upper_does_not_change_when_a_token_is_split(case: Instance) -> None:
+    assert_overlap(value(BOUND, case), value(BOUND, split_first(case)))
+
+
+@pytest.mark.parametrize(("case", "factor"), list(zip(GUARDS, ("7/5", "101/100", "1002/1000", "5/4"), strict=True)))
+def test_softmax_tv_hinge_upper_is_tight_on_fixed_cases(case: Instance, factor: str) -> None:
+    assert_tight(BOUND, case, Fraction(factor))
+
+
+@facts
+@given(ratio_cases(), st.integers(0, 4), st.fractions(1, 10, max_denominator=4))
+def test_softmax_tv_hinge_upper_at_one_kappa_does_not_decrease_with_a_ratio(
+    case: Instance, k: int, kappa: Fraction
+) -> None:
+    tried = changed(case, kappas=(kappa,))
+    assert not (value(BOUND, widened(tried, k)) < value(BOUND, tried)).value
+
+
+@facts
+@given(ratio_cases(), st.lists(st.fractions(0, 30, max_denominator=4), max_size=3))
+def test_softmax_tv_hinge_upper_contains_exact_tv_for_any_kappas(case: Instance, kappas: list[Fraction]) -> None:
+    assert_contains(BOUND, changed(case, kappas=tuple(kappas)))
+
+
+@facts
+@given(ratio_cases())
+def test_softmax_tv_hinge_upper_is_at_most_the_largest_ratio_bound_and_the_mean_bound(case: Instance) -> None:
+    top = max(fractions_of(case, "ratios"))
+    assert (value(BOUND, case) <= (top - 1) / (top + 1)).value is True
+    mean = value(MEAN, case)
+    assert (mean > Fraction(1, 2)).value or (value(BOUND, case) <= mean).value is True
+
+
+def test_softmax_tv_hinge_upper_passes_over_a_kappa_below_its_excess() -> None:
+    case = ratio_case([1, 999999], [2000000, 2], kappas=[1])
+    assert value(BOUND, case).exact == 1
+    assert (optimum(case) > Fraction(3, 4)) is True  # what the formula would say at kappa 1
+
+
+def test_softmax_tv_hinge_upper_worked_number() -> None:
+    assert value(BOUND, ratio_case([1, 3], [5, 2], kappas=[2])).exact == Fraction(1, 3) + Fraction(3, 5)
