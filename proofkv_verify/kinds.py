@@ -120,9 +120,10 @@ def validate(instance: Instance, kind: Kind, *, hidden: bool) -> dict[str, int]:
     for name in instance.fields:
         if name not in names:
             raise InvalidInputError(name, f"a field of {kind.name}", "an unknown field")
-    for name in instance.params:
+    for name, value in instance.params.items():
         if name not in kind.params:
             raise InvalidInputError(name, f"a parameter of {kind.name}", "an unknown parameter")
+        _check_param(name, value, kind.params[name])
     sizes: dict[str, int] = {}
     for item in kind.fields:
         if item.name in instance.fields:
@@ -140,6 +141,12 @@ def view(instance: Instance, kind: Kind, math: Math, *, hidden: bool) -> View:
         if item.name in instance.fields and (hidden or not item.hidden):
             values[item.name] = _convert(instance.fields[item.name], math)
     return kind.derive(View(kind.name, values), math)
+
+
+def _check_param(name: str, value: Any, default: Any) -> None:
+    wanted = (list, tuple) if isinstance(default, list) else type(default)
+    if not isinstance(value, wanted) or isinstance(value, bool) != isinstance(default, bool):
+        raise InvalidInputError(name, f"a value of the type of {default!r}", repr(value))
 
 
 def _measure(item: Field, value: Exact, axes: tuple[str, ...], sizes: dict[str, int]) -> None:

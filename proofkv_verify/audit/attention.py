@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 
 import torch
@@ -19,6 +19,7 @@ from proofkv_verify.fast.logit_abs_norm_upper import logit_abs_norm_upper
 from proofkv_verify.fast.logits_with_error import logits_with_error
 from proofkv_verify.schemes.base import Sidecar
 
+Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 PART_SIZE = 1 << 21
 """Logits of one part of a case: bounds the memory of long traces."""
 
@@ -35,9 +36,9 @@ class Attention:
         radii: claimed bound of |exact logit - logits_hat|: the least claimed change plus the rounding of logits_hat.
         change: lower and upper end of |scale <q, k - k_hat>|, the true change of each logit.
         gap: upper end of |exact logit - logits_hat|.
-        logits: exact logits rounded to float64, with error at most `logit_error`.
-        logit_error: see logits.
+        logits: (high, low, error): the exact logit is within error of high + low.
         mask: bool, broadcast to the same shape.
+        truths: enclosures of true quantities by kind, filled by `truth.truth_of`.
     """
 
     trial: Trial
@@ -47,9 +48,9 @@ class Attention:
     radii: torch.Tensor
     change: tuple[torch.Tensor, torch.Tensor]
     gap: torch.Tensor
-    logits: torch.Tensor
-    logit_error: torch.Tensor
+    logits: Parts
     mask: torch.Tensor
+    truths: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
 
 
 def attend(setting: Setting, case: Case) -> Iterator[Attention]:
@@ -62,6 +63,30 @@ def attend(setting: Setting, case: Case) -> Iterator[Attention]:
         rows = slice(start, start + step)
         part = replace(case, queries=case.queries[:, :, rows], mask=case.mask[rows])
         yield _attention(replace(trial, case=part), sidecar, setting.device)
+
+
+def single_row(part: Attention, row: tuple[int, int, int]) -> Attention:
+    """The part with one row only: one batch row, one query head and its KV head, one query."""
+    batch, head, query = row
+    case = part.trial.case
+    kv = head // (case.queries.shape[1] // case.keys.shape[1])
+    at = (slice(batch, batch + 1), slice(head, head + 1), slice(query, query + 1))
+    kv_at = (slice(batch, batch + 1), slice(kv, kv + 1))
+    trial = replace(part.trial, keys_hat=part.trial.keys_hat[kv_at], values_hat=part.trial.values_hat[kv_at])
+    return replace(
+        part,
+        trial=trial,
+        sidecar=sliced(part.sidecar, kv_at),
+        logits_hat=part.logits_hat[at],
+        radii=part.radii[at],
+        mask=part.mask[at],
+        truths={},
+    )
+
+
+def sliced(sidecar: Sidecar, at: tuple[slice, ...]) -> Sidecar:
+    """The sidecar of some batch rows, KV heads and tokens."""
+    return Sidecar(**{f.name: None if (t := getattr(sidecar, f.name)) is None else t[at] for f in fields(Sidecar)})
 
 
 def with_aligned_queries(trial: Trial) -> Case:
@@ -88,7 +113,7 @@ def _attention(trial: Trial, sidecar: Sidecar, device: str) -> Attention:
         t.double().cpu()
         for t in logits_with_error(case.queries.double().to(device), trial.keys_hat.double().to(device), case.softmax_scale)
     )
-    claimed = _claimed(case, sidecar, device)
+    claimed = logit_bounds(case.queries.double(), sidecar, case.softmax_scale, device)
     least = torch.stack(list(claimed.values())).amin(0)
     raw, raw_hat = (_all_dots(case, keys, group) for keys in (case.keys, trial.keys_hat))
     exact = _times(*raw, case.softmax_scale)
@@ -101,27 +126,23 @@ def _attention(trial: Trial, sidecar: Sidecar, device: str) -> Attention:
         radii=_up(least + rounding),
         change=_scaled_ends(_distance(raw, raw_hat, same), case.softmax_scale),
         gap=_distance(exact, (logits_hat, torch.zeros_like(logits_hat), torch.zeros_like(logits_hat)), None)[1],
-        logits=exact[0],
-        logit_error=_up(exact[1].abs() + exact[2]),
+        logits=exact,
         mask=case.mask.expand(logits_hat.shape),
     )
 
 
-def _claimed(case: Case, sidecar: Sidecar, device: str) -> dict[str, torch.Tensor]:
-    queries, scale = case.queries.double().to(device), case.softmax_scale
+def logit_bounds(queries: torch.Tensor, sidecar: Sidecar, scale: Fraction, device: str) -> dict[str, torch.Tensor]:
+    """Claimed bounds of the change of every logit, by slug, from the radii there are; float64 `[B, Hq, Q, T]`."""
+    q = queries.to(device)
     box, norm, bands = (None if r is None else r.to(device) for r in (sidecar.key_box, sidecar.key_norm, sidecar.key_bands))
     found = {}
     if box is not None:
-        found["logit_abs_box_upper"] = logit_abs_box_upper(queries, box, scale)
+        found["logit_abs_box_upper"] = logit_abs_box_upper(q, box, scale)
     if bands is not None:
-        indices = band_indices(queries.shape[-1], bands.shape[-1])
-        found["logit_abs_band_upper"] = logit_abs_band_upper(queries, bands, scale, indices)
+        found["logit_abs_band_upper"] = logit_abs_band_upper(q, bands, scale, band_indices(q.shape[-1], bands.shape[-1]))
     if norm is not None:
-        found["logit_abs_norm_upper"] = logit_abs_norm_upper(queries, norm, scale)
+        found["logit_abs_norm_upper"] = logit_abs_norm_upper(q, norm, scale)
     return {slug: bound.double().cpu() for slug, bound in found.items()}
-
-
-Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def _all_dots(case: Case, keys: torch.Tensor, group: int) -> Parts:

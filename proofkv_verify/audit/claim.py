@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from proofkv_verify.audit.data import Case
 from proofkv_verify.audit.result import ClaimResult
@@ -24,23 +25,35 @@ class Finding:
         tightness: largest true value over claimed value, or None.
         violation: a counterexample, or None.
         undecided: why some number could not be judged, or "".
+        vacuous: how many claimed numbers were infinite, and so said nothing.
     """
 
     cases: int
     tightness: float | None = None
     violation: Counterexample | None = None
     undecided: str = ""
+    vacuous: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a claim needs besides a case: the scheme, how reports call it, device and seed."""
+    """What a claim needs besides a case.
+
+    Attributes:
+        scheme: under audit.
+        target: how reports call it.
+        device: where the scheme and the fast bounds run.
+        seed: of the run.
+        source: digest of the user's file, or "".
+        memo: evaluated cases by name, shared by claims.
+    """
 
     scheme: Scheme
     target: str
     device: str
     seed: int
     source: str = ""
+    memo: dict[str, Any] = field(default_factory=dict)
 
 
 Examine = Callable[[Setting, Case], "Finding | None"]
@@ -57,6 +70,7 @@ class AuditClaim:
         examine: judges one case; None for a claim that `conclude` settles without cases.
         weight: share of the time budget, relative to the other claims.
         conclude: settles the claim over a finite domain.
+        inputs: claims of one name here get the same random inputs; each its own by default.
     """
 
     bound: str
@@ -64,11 +78,13 @@ class AuditClaim:
     examine: Examine | None
     weight: float = 1.0
     conclude: Callable[[Setting], ClaimResult] | None = None
+    inputs: str = ""
 
 
 @dataclass(slots=True)
 class _Tally:
     cases: int = 0
+    vacuous: int = 0
     tensors: int = 0
     refused: int = 0
     tightness: float | None = None
@@ -117,6 +133,7 @@ def _try_case(examine: Examine, setting: Setting, case: Case, tally: _Tally) -> 
         return
     tally.tensors += 1
     tally.cases += finding.cases
+    tally.vacuous += finding.vacuous
     assert tally.engines is not None
     tally.engines[case.engine] = tally.engines.get(case.engine, 0) + 1
     tally.undecided = tally.undecided or finding.undecided
@@ -155,6 +172,8 @@ def _conclude(tally: _Tally) -> tuple[Status, str]:
 def _searched(tally: _Tally) -> str:
     parts = [f"{count} {engine}" for engine, count in (tally.engines or {}).items()]
     text = f"no violation in {tally.tensors} inputs ({', '.join(parts)})"
+    if tally.vacuous:
+        text += f"; {tally.vacuous:,} claimed numbers were infinite"
     if tally.refused:
         text += f"; {tally.refused} refused by the scheme"
     return text + ("; stopped by the time budget" if tally.cut else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proofkv_verify.audit.claim import AuditClaim, Setting
+from proofkv_verify.audit.claims_attention import attention_claims
 from proofkv_verify.audit.claims_exhaust import exhaust_claims
 from proofkv_verify.audit.claims_live import BYTES_CLAIM, CHANGED_CLAIM, HEADS_CLAIM, LOCAL_CLAIM, is_lossy
 from proofkv_verify.audit.claims_radii import radius_claims
@@ -26,7 +27,7 @@ def make_plan(setting: Setting, shape: Shape) -> list[AuditClaim]:
         plan.append(CHANGED_CLAIM)
     if probe.pages.num_bytes is not None:
         plan.append(BYTES_CLAIM)
-    return [*plan, *exhaust_claims(setting.scheme), *radius_claims(sidecar)]
+    return [*plan, *exhaust_claims(setting.scheme), *radius_claims(sidecar), *attention_claims()]
 
 
 def share(plan: Sequence[AuditClaim], index: int, left_s: float) -> float:

@@ -97,7 +97,7 @@ def run_audit(
 
 
 def _inputs(request: Request, claim: AuditClaim, shape: Shape, trace: TraceFile | None) -> Iterator[Case]:
-    return cases(request.engines, shape, trace, seed_for(request.seed, claim.bound), RANDOM_ROUNDS)
+    return cases(request.engines, shape, trace, seed_for(request.seed, claim.inputs or claim.bound), RANDOM_ROUNDS)
 
 
 def _trace_path(request: Request) -> Path:

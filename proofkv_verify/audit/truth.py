@@ -2,11 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from proofkv_verify.audit.attention import Attention
-from proofkv_verify.audit.floats import U
+from proofkv_verify.audit.floats import U, norm_upper, two_sum
 from proofkv_verify.search import bulk
 
+Array = npt.NDArray[np.float64]
 Ends = tuple[torch.Tensor, torch.Tensor]
+FAR = -750.0
+"""A token this far below the largest logit has weight below 2^-1010, whatever its rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """All rows of one query index: they attend to the same tokens.
+
+    Attributes:
+        query: the query index.
+        tokens: indices of attended tokens.
+        logits: float64 `[B, Hq, n]`, exact logits minus their largest, within `error`.
+        logits_hat: `[B, Hq, n]`, as computed.
+        error: `[B, Hq]`, bound of the error of each logit that matters.
+        gap: `[B, Hq]`, largest |exact logit - logits_hat|.
+    """
+
+    query: int
+    tokens: torch.Tensor
+    logits: torch.Tensor
+    logits_hat: torch.Tensor
+    error: torch.Tensor
+    gap: torch.Tensor
+
+
+def rows_of(part: Attention) -> Iterator[Rows]:
+    """The rows of a part, one query index at a time."""
+    for query in range(part.logits_hat.shape[2]):
+        tokens = part.mask[0, 0, query].nonzero()[:, 0]
+        high, low, error = (t[:, :, query, tokens] for t in part.logits)
+        top = high.argmax(-1, keepdim=True)
+        s, e = two_sum(high, -high.gather(-1, top))
+        shifted = s + (e + (low - low.gather(-1, top)))
+        slack = 4 * U * shifted.abs() + 2 * (error + error.gather(-1, top)) + 8 * U * (low.abs() + e.abs())
+        matters = shifted > FAR
+        yield Rows(
+            query=query,
+            tokens=tokens,
+            logits=shifted,
+            logits_hat=part.logits_hat[:, :, query, tokens],
+            error=torch.where(matters, slack, len(tokens) * 2.0**-1008).amax(-1),
+            gap=part.gap[:, :, query, tokens].amax(-1),
+        )
+
+
+def truth_of(part: Attention, kind: str) -> Ends:
+    """Ends of the true quantity of each row, `[B, Hq, Q]`, computed once a part."""
+    if kind not in part.truths:
+        part.truths[kind] = {"softmax_tv": true_tv, "attention_l2": true_l2, "attention_linf": true_linf}[kind](part)
+    return part.truths[kind]
+
+
+def true_tv(part: Attention) -> Ends:
+    """Ends of the total variation between exact and computed weights, `[B, Hq, Q]`.
+
+    Logits that are off by at most d move it by at most d / 2; a second bound is half the largest logit gap.
+    """
+
+    def ends(rows: Rows) -> Ends:
+        low, high = _call(bulk.total_variation, rows.logits, rows.logits_hat)
+        if len(rows.tokens) == 1:  # both weights are 1
+            return torch.zeros_like(low), torch.zeros_like(high)
+        return low - rows.error, torch.minimum(high + rows.error, rows.gap)
+
+    low, high = _gather(part, ends)
+    return low, high.clamp(max=1)
+
+
+def true_l2(part: Attention) -> Ends:
+    """Ends of the Euclidean norm of the output error, `[B, Hq, Q]`."""
+    return _output(part, bulk.output_error_l2, lambda error: norm_upper(error))
+
+
+def true_linf(part: Attention) -> Ends:
+    """Ends of the largest absolute coordinate of the output error, `[B, Hq, Q]`."""
+    return _output(part, bulk.output_error_linf, lambda error: error.abs().amax(-1))
+
+
+def _output(part: Attention, evaluate: Callable[..., tuple[Array, Array]], size: Callable[[torch.Tensor], torch.Tensor]) -> Ends:
+    trial = part.trial
+    group = part.logits_hat.shape[1] // trial.case.values.shape[1]
+    values, values_hat = (t.double().repeat_interleave(group, 1) for t in (trial.case.values, trial.values_hat))
+    moved = (values - values_hat) * (1 + 4 * U)
+
+    def ends(rows: Rows) -> Ends:
+        v, v_hat, change = (t[:, :, rows.tokens] for t in (values, values_hat, moved))
+        low, high = _call(evaluate, rows.logits, rows.logits_hat, v, v_hat)
+        largest = size(v).amax(-1) * (1 + 4 * U)
+        shift = 2 * rows.error * largest
+        coarse = (2 * rows.gap * largest + size(change).amax(-1)) * (1 + 8 * U)
+        return low - shift, torch.minimum(high + shift, coarse)
+
+    return _gather(part, ends)
+
+
+def _call(evaluate: Callable[..., tuple[Array, Array]], *tensors: torch.Tensor) -> Ends:
+    """Flattens batch and heads, evaluates in numpy, and restores the shape."""
+    shape = tensors[0].shape[:2]
+    low, high = evaluate(*(t.flatten(0, 1).contiguous().numpy() for t in tensors))
+    return torch.from_numpy(low).reshape(shape), torch.from_numpy(high).reshape(shape)
+
+
+def _gather(part: Attention, ends: Callable[[Rows], Ends]) -> Ends:
+    found = [ends(rows) for rows in rows_of(part)]
+    down, up = (torch.stack([pair[i] for pair in found], -1) for i in (0, 1))
+    raised = torch.nextafter(up * (1 + 4 * U), torch.full_like(up, torch.inf))
+    return down * (1 - 4 * U), torch.where(up == 0, 0.0, raised)

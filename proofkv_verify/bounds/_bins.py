@@ -25,10 +25,10 @@ class Bin:
 def ratio_bins(x: View, m: Math) -> tuple[list[Bin], Condition | None]:
     """The bins of all tokens, and the condition under which they are bins (None: always).
 
-    With `bin_edges` the given upper edges are used, and one more bin for larger ratios; without, eight bins with the
-    upper edges 1 + (r_max - 1) / 2^j.
+    With `bin_edges` the given upper edges are used (one below 1 counts as 1), and one more bin for larger ratios;
+    without, eight bins with the upper edges 1 + (r_max - 1) / 2^j.
     """
-    given = list(x.bin_edges) if "bin_edges" in x else None
+    given = [m.max(edge, 1) for edge in x.bin_edges] if "bin_edges" in x else None
     top = m.max(*x.ratios, *(given or ()))
     inner = _halving(top) if given is None else given
     bins = [_bin(x, m, left, right) for left, right in zip([None, *inner], [*inner, None], strict=True)]

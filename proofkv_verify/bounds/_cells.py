@@ -11,16 +11,11 @@ from proofkv_verify.errors import InvalidInputError, ShapeError
 from proofkv_verify.kinds import View
 from proofkv_verify.scalar import Condition, Math, Scalar
 
-Dual: TypeAlias = Callable[[Scalar, Scalar], Scalar]  # (mu, s) -> at most psi_mu(s), for s in [0, 1]
+Dual: TypeAlias = Callable[[Scalar], Callable[[Scalar], Scalar]]  # s in [0, 1] -> mu -> at most psi_mu(s)
 Multipliers: TypeAlias = Callable[[Scalar], Sequence[Scalar]]
 
-DEFAULT_EDGES = (
-    *(Fraction(k, 8) for k in range(8)),
-    Fraction(15, 16),
-    Fraction(31, 32),
-    Fraction(63, 64),
-    Fraction(1),
-)
+DEFAULT_EDGES = tuple(Fraction(k, 64) for k in (0, 16, 24, 32, 40, 48, 56, 60, 63, 64))
+MAX_TRIED = 24
 
 
 def cell_bound(x: View, m: Math, dual: Dual, multipliers: Multipliers) -> Scalar:
@@ -29,7 +24,7 @@ def cell_bound(x: View, m: Math, dual: Dual, multipliers: Multipliers) -> Scalar
     Args:
         x: known fields; `cell_edges` and `cell_mu` are used if given.
         m: the arithmetic.
-        dual: a lower bound of psi_mu(s), which is concave in s and at most P where the odds parameter is s.
+        dual: at each s a lower bound of psi_mu(s), which is concave in s and at most P where the odds parameter is s.
         multipliers: values of mu to try in a cell, given its midpoint, where no `cell_mu` is given.
 
     Returns:
@@ -59,14 +54,13 @@ def covers_unit(edges: Sequence[Scalar]) -> Condition:
 def _over_cells(
     edges: Sequence[Scalar], given: Sequence[Scalar] | None, m: Math, dual: Dual, multipliers: Multipliers
 ) -> Scalar:
-    cells = list(pairwise(edges))
-    tried = [[mu] for mu in given] if given is not None else [multipliers((s + t) / 2) for s, t in cells]
-    return m.max(*(_one_cell(*cell, mus, m, dual) for cell, mus in zip(cells, tried, strict=True)))
-
-
-def _one_cell(left: Scalar, right: Scalar, mus: Sequence[Scalar], m: Math, dual: Dual) -> Scalar:
     found = []
-    for mu in mus:
-        used = m.max(mu, 0)
-        found.append(m.max(left - dual(used, left), right - dual(used, right)))
-    return m.min(*found)
+    for k, ((s, at_s), (t, at_t)) in enumerate(pairwise((edge, dual(edge)) for edge in edges)):
+        mus = [m.max(given[k], 0)] if given is not None else multipliers((s + t) / 2)
+        found.append(m.min(*(m.max(s - at_s(mu), t - at_t(mu)) for mu in mus)))
+    return m.max(*found)
+
+
+def spread(values: Sequence[Scalar]) -> Sequence[Scalar]:
+    """At most 24 of the values, the last one included."""
+    return values[:: -max(1, -(-len(values) // MAX_TRIED))]

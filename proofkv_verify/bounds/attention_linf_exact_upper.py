@@ -26,7 +26,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     Source: O1, O2.
     Lean: ProofKV.linf_output_le_prefix
     """
-    return m.max(*(_direction(x, m, c, sign) for c in range(len(x.values_hat[0])) for sign in (1, -1)))
+    return m.max(0, *(_direction(x, m, c, sign) for c in range(len(x.values_hat[0])) for sign in (1, -1)))
 
 
 def _direction(x: View, m: Math, c: int, sign: int) -> Scalar:

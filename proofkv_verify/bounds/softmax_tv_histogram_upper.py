@@ -19,7 +19,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     """TV <= T_f(bin masses, upper bin edges), the optimum over all token sets with that histogram.
 
     Bins are the increasing upper edges `bin_edges` (larger ratios share one more bin) or eight edges
-    1 + (r_max - 1)/2^j. Edges that decrease or begin below 1 give the value 1.
+    1 + (r_max - 1)/2^j. Edges that decrease give the value 1.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
     Source: B1; with r_i <= R_i <= rho r_i it exceeds the unbinned T_f by at most (rho-1)/(rho+1).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -56,15 +56,11 @@ def norm_half(x: Tensor, rho: float, p: Tensor) -> NormBound:
     size = len(x) * rho**2
     tau = support(p, x[None])[0] / size
     mu = spectral_upper(p) / size * UP
-    tau_ok = tau < TAU_LIMIT
-    safe = torch.where(tau_ok, tau, torch.full_like(tau, torch.nan))
+    safe = torch.where(tau < TAU_LIMIT, tau, torch.full_like(tau, torch.nan))
     # 1e-15: the rounding of 1/(1 - tau) - 1 for tau near 0
     alpha = torch.maximum(1 / (1 - safe) - 1, 1 - (1 + 2 * safe + mu).rsqrt()) * UP + 1e-15
     beta = torch.maximum(mu / 2, safe.square() / (1 - safe)) * UP
     jacobian = (torch.eye(len(x), dtype=x.dtype) - torch.outer(x, x) / size) / rho
     bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
-    still = bool((p.diagonal().sum() == 0))
-    alpha, beta = (torch.zeros_like(alpha), torch.zeros_like(beta)) if still else (alpha, beta)
-    bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
-    out = p if still else combine([image(jacobian, p), *bound.remainder(torch.eye(len(x), dtype=x.dtype))])
-    return NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, out)
+    out = combine([image(jacobian, p), *bound.remainder(torch.eye(len(x), dtype=x.dtype))])
+    return replace(bound, out=out)

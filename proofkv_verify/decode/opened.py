@@ -38,13 +38,14 @@ class Opened:
 
     Attributes:
         levels: bits read of each unit, int64 `[2, L, G, P]`, 16 for the stored rows.
-        tail: exact rows after the last full page `[2, L, G, r, D]`.
+        tail: rows after the last full page `[2, L, G, r, D]`; tail_norm: L2 radius of each, 0 where exact `[2, L, G, r]`.
         payload_bits, sidecar_bits: read so far, sidecars with scales included.
     """
 
     pages: Pages
     scheme: Scheme
     tail: Tensor
+    tail_norm: Tensor = field(init=False)
     levels: Tensor = field(init=False)
     restored: Tensor = field(init=False)
     codes: Tensor = field(init=False)
@@ -53,6 +54,7 @@ class Opened:
 
     def __post_init__(self) -> None:
         shape = self.pages.rows.shape
+        self.tail_norm = torch.zeros(self.tail.shape[:-1], dtype=F64)
         self.levels = torch.zeros(shape[:4], dtype=torch.int64)
         self.codes = torch.zeros(shape, dtype=torch.int32)
         self.restored = torch.zeros(shape, dtype=F64)
@@ -62,6 +64,17 @@ class Opened:
     def num_tokens(self) -> int:
         """Rows of each layer and head."""
         return self.pages.rows.shape[3] * self.scheme.page_size + self.tail.shape[-2]
+
+    def begin_step(self, *, keep_levels: bool) -> None:
+        """Starts a step's byte count with what it must read anyway; drops refined units to the first level unless kept."""
+        base = self.scheme.levels[0]
+        if not keep_levels and bool((raised := self.levels > base).any()):
+            self.levels[raised], self.codes[raised] = 0, 0
+            self._read(raised, base)
+        elements = self.scheme.page_size * self.pages.rows.shape[-1]
+        lossy = self.levels < FULL
+        self.payload_bits = int(self.levels.sum()) * elements + self.tail.numel() * FULL
+        self.sidecar_bits = int(lossy.sum()) * 16 * (self.scheme.page_size + 1) + self._scale_bits(lossy)
 
     def refine(self, wanted: Tensor) -> int:
         """Reads the missing planes of every unit whose wanted level is higher, and returns how many units changed.
@@ -139,33 +152,52 @@ class Opened:
     def sets(self, layer: int) -> Sets:
         """The uncertainty set of one layer; exact rows have radius 0."""
         norms, sigmas = self._norms()[:, layer], self._at_level(self.pages.sigmas)[:, layer]
-        head_dim, extra = self.tail.shape[-1], (0, self.tail.shape[-2])
+        key_tail, value_tail = self.tail_norm[:, layer]
         levels = self.levels[:, layer]
         half = torch.where(levels < FULL, torch.exp2(-(levels + 1).to(F64)), torch.zeros(levels.shape, dtype=F64))
         key_box = (self.pages.width[KEYS][layer] * half[KEYS][..., None, None]).expand(-1, -1, self.scheme.page_size, -1)
         value_box = (self.pages.width[VALUES][layer] * half[VALUES][..., None, None])[..., 0]
-        pad = torch.nn.functional.pad
+        key_rows = key_tail[..., None].expand(*key_tail.shape, self.tail.shape[-1])
         return Sets(
-            key_norm=pad(norms[KEYS].flatten(1), extra),
-            value_norm=pad(norms[VALUES].flatten(1), extra),
-            key_box=pad(key_box.flatten(1, 2).reshape(-1, self.num_tokens - extra[1], head_dim), (0, 0, *extra)),
-            value_box=pad(value_box.flatten(1), extra),
+            key_norm=torch.cat([norms[KEYS].flatten(1), key_tail], 1),
+            value_norm=torch.cat([norms[VALUES].flatten(1), value_tail], 1),
+            key_box=torch.cat([key_box.flatten(1, 2), key_rows], 1),
+            value_box=torch.cat([value_box.flatten(1), value_tail], 1),
             key_sigma=sigmas[KEYS],
             value_sigma=sigmas[VALUES],
             page_size=self.scheme.page_size,
         )
 
     def append(self, row: Tensor) -> None:
-        """Adds an exact row `[2, L, G, D]`; a page that it fills is compressed and kept at the first level."""
-        self.tail = torch.cat([self.tail, row[..., None, :]], -2)
+        """Adds an exact row `[2, L, G, D]`; a page that it fills is compressed and kept at the first level.
+
+        Raises:
+            InvalidInputError: an earlier row of the tail is not exact.
+        """
+        if self.tail_norm.any():
+            raise InvalidInputError("tail", "exact rows before a row that is exact", "a row with a radius")
+        self.append_uncertain(row, torch.zeros(row.shape[:-1], dtype=F64))
         if self.tail.shape[-2] == self.scheme.page_size:
-            fresh = Opened(compress(self.tail[:, :, :, None], self.scheme), self.scheme, self.tail[..., :0, :])
-            self.pages = join(self.pages, fresh.pages)
-            for name in ("levels", "codes", "restored"):
-                setattr(self, name, torch.cat([getattr(self, name), getattr(fresh, name)], 3))
-            self.payload_bits += fresh.payload_bits
-            self.sidecar_bits += fresh.sidecar_bits
-            self.tail = fresh.tail
+            self._close()
+
+    def append_uncertain(self, row: Tensor, norm: Tensor) -> None:
+        """Adds a row `[2, L, G, D]` that is known up to L2 radii `[2, L, G]`; it never enters a page."""
+        self.tail = torch.cat([self.tail, row[..., None, :]], -2)
+        self.tail_norm = torch.cat([self.tail_norm, norm[..., None]], -1)
+
+    def drop_uncertain(self, count: int) -> None:
+        """Takes the last `count` rows off, which were not exact, before the exact ones are appended."""
+        keep = self.tail.shape[-2] - count
+        self.tail, self.tail_norm = self.tail[..., :keep, :], self.tail_norm[..., :keep]
+
+    def _close(self) -> None:
+        fresh = Opened(compress(self.tail[:, :, :, None], self.scheme), self.scheme, self.tail[..., :0, :])
+        self.pages = join(self.pages, fresh.pages)
+        for name in ("levels", "codes", "restored"):
+            setattr(self, name, torch.cat([getattr(self, name), getattr(fresh, name)], 3))
+        self.payload_bits += fresh.payload_bits
+        self.sidecar_bits += fresh.sidecar_bits
+        self.tail, self.tail_norm = fresh.tail, fresh.tail_norm
 
 
 def join(a: Pages, b: Pages) -> Pages:

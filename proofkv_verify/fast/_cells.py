@@ -8,7 +8,8 @@ cancellation of s against mu s B at small radii.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import torch
@@ -41,7 +42,8 @@ def linear_part(t: Tokens, s: Tensor, mu: Tensor) -> Tensor:
 
 def underflow(t: Tokens) -> Tensor:
     """What the products of s, mu, e and f may have lost to underflow; 0 where every ratio is 1."""
-    return torch.where(t.excess.amax(-1) > 0, float_above(4 * t.count * FP64.tiny), 0.0)
+    largest = t.excess.amax(-1)
+    return torch.where(largest > 0, largest.new_tensor(float_above(4 * t.count * FP64.tiny)), 0.0)
 
 
 def hinge_terms(t: Tokens, s: Tensor, mu: Tensor) -> Tensor:
@@ -73,6 +75,15 @@ def over_cells(edges: Tensor, mu: Tensor, value: Value) -> Tensor:
         for end in (edges[:, k], edges[:, k + 1]):
             best = torch.maximum(best, value(end, mu[:, k]))
     return best
+
+
+def over_given(rows: Tensor, cells: tuple[Sequence[float], Sequence[float]], value: Value) -> Tensor:
+    """`over_cells` with the same edges and multipliers for all rows; 1 where the edges do not cover [0, 1] in order."""
+    edges, mu = cells
+    if edges[0] > 0 or edges[-1] < 1 or any(a > b for a, b in itertools.pairwise(edges)):
+        return torch.ones_like(rows)
+    spread = [rows.new_tensor(list(x)).expand(rows.shape[0], -1) for x in (edges, mu)]
+    return over_cells(spread[0], spread[1], value)
 
 
 def fixed_cells(rows: Tensor, value: Value, multiplier: Multiplier) -> Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.errors import ShapeError
-from proofkv_verify.fast._rows import checked, lifted, row_chunks, unusable, without_dead
+from proofkv_verify.fast._rows import checked, flat, lifted, row_chunks, unusable, without_dead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,10 +69,10 @@ def upper_groups(
 
 
 def _one_group(compute: GroupBound, parts: list[Tensor | None], batch: int, kv_head: int, outputs: int) -> list[Tensor]:
-    s_all, c_all, live_all = (None if x is None else x.reshape(-1, x.shape[-1]) for x in parts)
+    s_all, c_all, live_all = (None if x is None else flat(x) for x in parts)
     assert s_all is not None
     assert c_all is not None
-    seen = torch.ones_like(s_all[0], dtype=torch.bool) if live_all is None else live_all.any(0)
+    seen = s_all.new_ones(s_all.shape[1:], dtype=torch.bool) if live_all is None else live_all.any(0)
     found = [s_all.new_full(s_all.shape[:1], math.inf, dtype=torch.float64) for _ in range(outputs)]
     for part in row_chunks(s_all):
         s, c = s_all[part], c_all[part]

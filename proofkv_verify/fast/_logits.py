@@ -68,7 +68,8 @@ def products_upper(left: Tensor, right: Tensor, scale: Fraction, model: Model) -
     grow = scale * (1 + 4 * model.unit) / (1 - gamma(width, model.unit))
     total = head_products(left, right).mul_(float_above(grow, model.dtype))
     least = float_above((scale + 1) * (2 * width + 4) * model.tiny, model.dtype)
-    spare = torch.where(right.amax(-1) > 0, least, 0).to(total.dtype)
+    # A where of two Python numbers is float32, in which the least double is 0.
+    spare = torch.where(right.amax(-1) > 0, total.new_tensor(least), 0)
     return total.add_(_per_head(spare, left.shape[1]).unsqueeze(2))
 
 
@@ -87,8 +88,8 @@ def norm_upper(x: Tensor) -> Tensor:
     """An upper bound of the Euclidean norm over the last axis, in float64."""
     wide = x.double()
     grow = (1 + 4 * FP64.unit) / (1 - gamma(max(1, x.shape[-1]), FP64.unit))
-    spare = torch.where((wide != 0).any(-1), float_above(Fraction(x.shape[-1] + 1, 2**510)), 0.0)
-    return up(scaled_up((wide * wide).sum(-1).sqrt(), grow) + spare) * (spare > 0)
+    spare = float_above(Fraction(x.shape[-1] + 1, 2**510))
+    return torch.where((wide != 0).any(-1), up(scaled_up((wide * wide).sum(-1).sqrt(), grow) + spare), 0)
 
 
 def finished(total: Tensor) -> Tensor:

@@ -99,8 +99,8 @@ def _over_chunks(
     live: Tensor | None,
     unknown: tuple[float, ...],
 ) -> list[Tensor]:
-    s_all, c_all = (t.reshape(-1, logits.shape[-1]) for t in (logits, radii))
-    live_all = None if live is None else live.reshape(-1, logits.shape[-1])
+    s_all, c_all = flat(logits), flat(radii)
+    live_all = None if live is None else flat(live)
     found = [s_all.new_full(s_all.shape[:1], u, dtype=torch.float64) for u in unknown]
     for part in row_chunks(s_all):
         s, c = s_all[part], c_all[part]
@@ -141,12 +141,17 @@ def broadcast(tensor: Tensor, shape: torch.Size, name: str) -> Tensor:
         raise ShapeError(name, f"a shape that broadcasts to {tuple(shape)}", tuple(tensor.shape)) from None
 
 
-def row_chunks(flat: Tensor) -> Iterator[slice]:
+def flat(tensor: Tensor) -> Tensor:
+    """[..., K] as [rows, K], also where K is 0."""
+    return tensor.reshape(math.prod(tensor.shape[:-1]), tensor.shape[-1])
+
+
+def row_chunks(rows: Tensor) -> Iterator[slice]:
     """Slices of rows whose temporaries stay small (in cache on a CPU); none where a row has no token."""
-    if flat.shape[-1] == 0:
+    if rows.shape[-1] == 0:
         return
-    size = max(1, _CHUNK.get(flat.device.type, _CHUNK_ELSEWHERE) // max(1, flat.shape[-1]))
-    for start in range(0, flat.shape[0], size):
+    size = max(1, _CHUNK.get(rows.device.type, _CHUNK_ELSEWHERE) // rows.shape[-1])
+    for start in range(0, rows.shape[0], size):
         yield slice(start, start + size)
 
 

@@ -58,6 +58,8 @@ def _row(g: Group, i: int, values: Tensor, box: Tensor) -> Tensor:
 
 
 def _largest_coordinate(t: Tokens, values: Tensor, box: Tensor) -> Tensor:
+    if not values.shape[-1]:
+        return values.new_tensor(0.0)
     if not bool((t.excess > 0).any()):
         return _mean_upper(t, box.T).amax() if bool((box != 0).any()) else box.new_tensor(0.0)
     centre = (t.weights @ values) / t.weights.sum(-1, keepdim=True)

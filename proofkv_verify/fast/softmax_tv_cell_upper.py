@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from proofkv_verify.errors import InvalidInputError, ShapeError
-from proofkv_verify.fast._cells import Value, best_multiplier, cell_value, fixed_cells, over_cells
+from proofkv_verify.fast._cells import best_multiplier, cell_value, fixed_cells, over_given
 from proofkv_verify.fast._rows import upper_rows
 from proofkv_verify.fast._tokens import tokens_of
 from proofkv_verify.fast.rounding import ieee_arithmetic
@@ -50,7 +48,13 @@ def softmax_tv_cell_upper(
 
     def compute(s: Tensor, c: Tensor) -> Tensor:
         t = tokens_of(s, c)
-        return cells_bound(t.mass_upper, cells, lambda at, mu: cell_value(t, at, mu), lambda at: best_multiplier(t, at))
+
+        def value(at: Tensor, mu: Tensor) -> Tensor:
+            return cell_value(t, at, mu)
+
+        if cells is None:
+            return fixed_cells(t.mass_upper, value, lambda at: best_multiplier(t, at))
+        return over_given(t.mass_upper, cells, value)
 
     return upper_rows(compute, logits_hat, logit_radii, mask, double=True)
 
@@ -71,19 +75,3 @@ def checked_cells(
     if any(not 0 <= edge <= 1 for edge in edges):
         raise InvalidInputError("cell_edges", "numbers in [0, 1]", list(edges))
     return edges, [max(float(value), 0.0) for value in mu]
-
-
-def cells_bound(
-    rows: Tensor,
-    cells: tuple[Sequence[float], Sequence[float]] | None,
-    value: Value,
-    multiplier: Callable[[Tensor], Tensor],
-) -> Tensor:
-    """The certificate on given cells, or on the default ones; [r]."""
-    if cells is None:
-        return fixed_cells(rows, value, multiplier)
-    edges, mu = cells
-    if edges[0] > 0 or edges[-1] < 1 or any(a > b for a, b in itertools.pairwise(edges)):
-        return torch.ones_like(rows)
-    spread = [rows.new_tensor(list(x)).expand(rows.shape[0], -1) for x in (edges, mu)]
-    return over_cells(spread[0], spread[1], value)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.fast._bins import Bins, are_bins, bin_sums, bins_of, checked_edges
-from proofkv_verify.fast._cells import best_multiplier, linear_part, underflow
+from proofkv_verify.fast._cells import best_multiplier, linear_part, over_given, refined_cells, underflow
 from proofkv_verify.fast._rows import upper_rows
 from proofkv_verify.fast._tokens import Tokens, tokens_of
 from proofkv_verify.fast.rounding import (
@@ -22,7 +22,8 @@ from proofkv_verify.fast.rounding import (
     scaled_up,
     up,
 )
-from proofkv_verify.fast.softmax_tv_cell_upper import cells_bound, checked_cells
+from proofkv_verify.fast.softmax_tv_cell_upper import checked_cells
+from proofkv_verify.fast.softmax_tv_optimum import SPLITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +55,7 @@ def softmax_tv_moment_upper(
         logit_radii: [B, H, Q, K] or broadcastable, c >= 0.
         mask: bool, broadcastable, True = attend.
         bin_edges: as in `softmax_tv_histogram_upper`.
-        cell_edges: as in `softmax_tv_cell_upper`.
+        cell_edges: as in `softmax_tv_cell_upper`; without, cells are found by halving the worst one.
         cell_mu: as in `softmax_tv_cell_upper`.
 
     Returns:
@@ -72,12 +73,13 @@ def softmax_tv_moment_upper(
             return torch.ones_like(t.mass_upper)
         bins = bins_of(t, edges)
         sums, doubt = _moments(t, bins), _doubt(t, bins)
-        return cells_bound(
-            t.mass_upper,
-            cells,
-            lambda at, mu: _value(t, bins, sums, doubt, at, mu),
-            lambda at: best_multiplier(t, at),
-        )
+
+        def value(at: Tensor, mu: Tensor) -> Tensor:
+            return _value(t, bins, sums, doubt, at, mu)
+
+        if cells is None:
+            return refined_cells(t.mass_upper, value, lambda at: best_multiplier(t, at), SPLITS)[0]
+        return over_given(t.mass_upper, cells, value)
 
     return upper_rows(compute, logits_hat, logit_radii, mask, double=True)
 

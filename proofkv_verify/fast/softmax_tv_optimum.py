@@ -10,7 +10,7 @@ from proofkv_verify.fast._rows import lower_and_upper_rows
 from proofkv_verify.fast._tokens import Tokens, tokens_of
 from proofkv_verify.fast.rounding import ieee_arithmetic
 
-SPLITS = 48
+SPLITS = 24
 _TRIED = (0.1, 0.35, 0.65, 0.9)
 _ROUNDS = 2
 

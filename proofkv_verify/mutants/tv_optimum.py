@@ -59,19 +59,19 @@ def tv_optimum_local_ascent(x: View, m: Math) -> Scalar:
 def tv_cells_not_covering(x: View, m: Math) -> Scalar:
     """The cells need not cover [0, 1]: given edges are not checked, and the default's last cell is left out."""
     edges = x.cell_edges if "cell_edges" in x else [m.const(edge) for edge in DEFAULT_EDGES[:-1]]
-    return _cells(x, m, edges, lambda mu, s, t: m.max(s - dual(x, mu, s, m), t - dual(x, mu, t, m)))
+    return _cells(x, m, edges, lambda mu, s, t: m.max(s - dual(x, s, m)(mu), t - dual(x, t, m)(mu)))
 
 
 @claim("softmax_tv", name="tv_cells_left_end_only", mutates=_CELL)
 def tv_cells_left_end_only(x: View, m: Math) -> Scalar:
     """s0 - psi(s0): the other end of the cell is forgotten."""
-    return _cells(x, m, _edges(x, m), lambda mu, s, _: s - dual(x, mu, s, m))
+    return _cells(x, m, _edges(x, m), lambda mu, s, _: s - dual(x, s, m)(mu))
 
 
 @claim("softmax_tv", name="tv_cells_psi_at_wrong_end", mutates=_CELL)
 def tv_cells_psi_at_wrong_end(x: View, m: Math) -> Scalar:
     """s0 - psi(s1): the monotone form with its ends exchanged."""
-    return _cells(x, m, _edges(x, m), lambda mu, s, t: s - dual(x, mu, t, m))
+    return _cells(x, m, _edges(x, m), lambda mu, s, t: s - dual(x, t, m)(mu))
 
 
 @claim("softmax_tv", name="tv_cells_upper_sum", mutates=_CELL)
@@ -80,7 +80,7 @@ def tv_cells_upper_sum(x: View, m: Math) -> Scalar:
     surplus = m.sum(p * (high - low) for p, low, high in zip(x.weights, x.lower, x.upper, strict=True))
 
     def wrong(mu: Scalar, s: Scalar) -> Scalar:
-        return s - dual(x, mu, s, m) - mu * s * surplus
+        return s - dual(x, s, m)(mu) - mu * s * surplus
 
     return _cells(x, m, _edges(x, m), lambda mu, s, t: m.max(wrong(mu, s), wrong(mu, t)))
 
@@ -153,8 +153,8 @@ def _moments(x: View, m: Math, excess: _BinExcess) -> Scalar:
     bins, condition = ratio_bins(x, m)
     lowered = m.sum(part.lowered for part in bins)
 
-    def wrong(mu: Scalar, s: Scalar) -> Scalar:
-        return mu * s * lowered - m.sum(excess(part, mu, s) for part in bins)
+    def wrong(s: Scalar) -> Callable[[Scalar], Scalar]:
+        return lambda mu: mu * s * lowered - m.sum(excess(part, mu, s) for part in bins)
 
     return guarded(condition, cell_bound(x, m, wrong, lambda s: moment_multipliers(bins, s)), m)
 

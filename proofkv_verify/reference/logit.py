@@ -8,6 +8,7 @@ in no plane are not rotated (partial rotary embeddings). With keys stored after 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.kinds import Field, Kind, View
@@ -42,15 +43,27 @@ def _dot(a: list[Scalar], b: list[Scalar], m: Math) -> Scalar:
 
 
 def _derive(x: View, _m: Math) -> View:
+    if not x.queries:
+        raise InvalidInputError("queries", "the query of at least one head", "none")
     size = len(x.queries[0])
+    _require_coordinates("planes", x.planes, size)
     used = [i for plane in x.planes for i in plane]
-    if any(len(plane) != 2 for plane in x.planes) or len(set(used)) != len(used) or not set(used) <= set(range(size)):
-        raise InvalidInputError("planes", f"disjoint pairs of coordinates below {size}", x.planes)
+    if any(len(plane) != 2 for plane in x.planes) or len(set(used)) != len(used):
+        raise InvalidInputError("planes", "disjoint pairs of coordinates", x.planes)
     if len(x.planes) != len(x.cos):
         raise InvalidInputError("planes", f"{len(x.cos)} planes", len(x.planes))
+    _require_coordinates("bands", x.bands, size)
+    if len(x.bands) != len(x.band_radii):
+        raise InvalidInputError("bands", f"{len(x.band_radii)} bands", len(x.bands))
     if not 0 <= x.query_head < len(x.queries) * len(x.norm_radii):
         raise InvalidInputError("query_head", f"0..{len(x.queries) * len(x.norm_radii) - 1}", x.query_head)
     return x
+
+
+def _require_coordinates(name: str, parts: Sequence[Any], size: int) -> None:
+    for part in parts:
+        if not isinstance(part, list | tuple) or not all(type(i) is int and 0 <= i < size for i in part):
+            raise InvalidInputError(name, f"lists of coordinates below {size}", parts)
 
 
 def _known_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:

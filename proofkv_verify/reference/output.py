@@ -33,7 +33,7 @@ def output_l2(x: View, m: Math) -> Scalar:
 
 def output_linf(x: View, m: Math) -> Scalar:
     """The largest absolute coordinate of the output error."""
-    return m.max(*(m.abs(e) for e in output_error(x, m)))
+    return m.max(0, *(m.abs(e) for e in output_error(x, m)))
 
 
 def _coordinate(x: View, m: Math, exact: list[Scalar], c: int) -> Scalar:

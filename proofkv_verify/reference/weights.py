@@ -40,6 +40,9 @@ def derive_weights(x: View, m: Math) -> View:
 def known_weight_premises(x: View, m: Math) -> Sequence[tuple[str, Condition]]:
     """At least one token; weights > 0; ratios >= 1, or 0 < lower <= upper, or logit radii >= 0."""
     found: list[tuple[str, Condition]] = [("at least one token", m.const(len(x.weights)) >= 1)]
+    if x.sum_to_one:
+        total = m.sum(x.raw_weights)
+        found.append(("weights sum to 1", (total <= 1) & (total >= 1)))
     for i, weight in enumerate(x.raw_weights):
         if "logits_hat" in x:
             found.append((f"logit_radii[{i}] >= 0", x.radii[i] >= 0))
@@ -95,7 +98,7 @@ def _from_weights(x: View, m: Math) -> View:
 def _from_logits(x: View, m: Math) -> View:
     if "logit_radii" not in x:
         raise InvalidInputError("logit_radii", "a radius for each logit", "nothing")
-    top = m.max(*x.logits_hat)
+    top = m.max(*x.logits_hat) if x.logits_hat else m.const(0)
     weights = [m.exp(s - top) for s in x.logits_hat]
     ratios = [m.exp(c) for c in x.logit_radii]
     more: dict[str, Any] = {
@@ -114,7 +117,10 @@ def _from_logits(x: View, m: Math) -> View:
 
 
 def _normalised(weights: list[Scalar], x: View, m: Math) -> list[Scalar]:
-    if x.sum_to_one:  # an engine has stated sum(weights) == 1 as a premise of its own
+    if x.sum_to_one:  # then sum(weights) == 1 is a premise
         return weights
     total = m.sum(weights)
-    return [w / total for w in weights]
+    try:
+        return [w / total for w in weights]
+    except ZeroDivisionError:  # then not all are positive, and that premise fails
+        return weights

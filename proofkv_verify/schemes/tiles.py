@@ -56,7 +56,7 @@ class Tiles:
         codes: uint8, packed along channels.
         scale: `[B, H, nt, nc]`, or `[1, heads or 1, 1, 1]` when fixed.
         offset: like scale, or None.
-        excess: fp32 `[B, H, nt, nc]`, a quarter (so that it is finite) of how far elements of a tile lie beyond the grid;
+        excess: fp32 `[B, H, nt, nc]`, a quarter (so that it is finite) of how far a tile reaches beyond the grid;
             None: nowhere by half a gap.
         poison: bool `[B, H, T, D]`, inputs that were not finite and are restored as NaN; None: there were none.
         shape: `[B, H, T, D]`.

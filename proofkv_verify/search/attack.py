@@ -94,7 +94,7 @@ class _Climber:
         best = self._excess(current, structure)
         for item in spec:
             for place in _places(item):
-                for proposal in _proposals(item, current[item.name][(slice(None), *place)]):
+                for proposal in _proposals(item, current[item.name][_column(place)]):
                     if clock.over() or best is None:
                         return current
                     current, best = self._keep_better(current, best, item, place, proposal, structure)
@@ -110,7 +110,7 @@ class _Climber:
         structure: Structure,
     ) -> tuple[Tensors, torch.Tensor | None]:
         moved = current[item.name].clone()
-        moved[(slice(None), *place)] = proposal.clamp(item.low, item.high)
+        moved[_column(place)] = proposal.clamp(item.low, item.high)
         excess = self._excess(current | {item.name: moved}, structure)
         if excess is None:
             return current, None
@@ -128,6 +128,10 @@ def _step(optimiser: torch.optim.Optimizer, moving: list[torch.Tensor], spec: li
     with torch.no_grad():
         for tensor, item in zip(moving, spec, strict=True):
             tensor.clamp_(item.low, item.high)
+
+
+def _column(place: tuple[int, ...]) -> tuple[int | slice, ...]:
+    return (slice(None), *place)
 
 
 def _places(item: Latent) -> list[tuple[int, ...]]:

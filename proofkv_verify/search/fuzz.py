@@ -7,12 +7,12 @@ from random import Random
 
 import torch
 from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis.errors import NoSuchExample, Unsatisfiable
+from hypothesis.errors import Flaky, NoSuchExample, Unsatisfiable
 
 from proofkv_verify.claims import Claim
 from proofkv_verify.kinds import Instance
 from proofkv_verify.reference.registry import kind_named
-from proofkv_verify.search.batch import Batch, Screened
+from proofkv_verify.search.batch import Batch, Screened, complexity
 from proofkv_verify.search.forms import Screen, refuted
 from proofkv_verify.search.result import Clock, Found
 from proofkv_verify.search.samplers import random_batch, space_of
@@ -98,16 +98,22 @@ def judge(claim: Claim, batch: Batch, excess: torch.Tensor, clock: Clock) -> tup
 def _hypothesis_round(claim: Claim, clock: Clock, rng: Random, forms: Sequence[str]) -> Instance | None:
     """Lets Hypothesis look for and minimise an instance; out of time it stops soon."""
 
+    found: list[Instance] = []
+
     def fails(instance: Instance) -> bool:
         if clock.over():
             return False
         clock.count(1)
-        return refuted(claim, instance)
+        if refuted(claim, instance):
+            found.append(instance)
+            return True
+        return False
 
     try:
-        return find(instances(claim.kind, tuple(forms)), fails, settings=_SETTINGS, random=Random(rng.getrandbits(62)))
-    except (NoSuchExample, Unsatisfiable):
-        return None
+        find(instances(claim.kind, tuple(forms)), fails, settings=_SETTINGS, random=Random(rng.getrandbits(62)))
+    except (NoSuchExample, Unsatisfiable, Flaky):
+        pass  # flaky: the clock ended the minimising, what was found stands
+    return min(found, key=complexity, default=None)
 
 
 def _tightness(screen: Screen, ratio: float) -> float | None:

@@ -7,7 +7,6 @@ data (positions of the tilts at their ends, integer data): their `unsat` is evid
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -24,8 +23,8 @@ from proofkv_verify.search.result import Clock, Found
 from proofkv_verify.search.smt_math import SmtMath, SmtScalar
 from proofkv_verify.search.smt_templates import Template, templates
 
-_SHARE = 12  # one query may take this part of the budget
-_QUERY_S = (0.3, 20.0)  # shortest and longest limit of a query
+_LIMITS_S = (0.2, 1.0, 5.0, 25.0)
+_WORDS = {"unsat": "unsat", "vacuous": "premises cannot hold", "sat": "sat, but the model does not replay"}
 _VACUITY_S = 1.0
 
 
@@ -49,30 +48,41 @@ class Answer:
 
 
 def search_smt(claim: Claim, clock: Clock, seed: int) -> Found:
-    """Looks for a model that the checker confirms, template after template, until the clock is over."""
-    tally: dict[str, list[str]] = {}
-    limit = min(max(clock.budget_s / _SHARE, _QUERY_S[0]), _QUERY_S[1])
-    for template in templates(claim.kind, seed):
-        if clock.over():
-            tally.setdefault("not asked (out of time)", []).append(template.name)
-            continue
+    """Asks every template with a short limit, then those still unknown with longer ones, until the clock is over."""
+    try:
+        pending = _queries(claim)
+    except (NotAlgebraicError, TypeError) as error:
+        return Found(clock.cases, None, None, f"not applicable: {error}")
+    tally: dict[str, list[Template]] = {}
+    for limit in _LIMITS_S:
+        unknown: list[tuple[Template, Query]] = []
+        for template, query in pending:
+            if clock.over():
+                unknown.append((template, query))
+                continue
+            answer = ask(query, template, min(limit, max(clock.left(), 0.05)), seed)
+            if answer.instance is not None and refuted(claim, answer.instance):
+                clock.count(1)
+                return Found(clock.cases, answer.instance, None, _note(tally))
+            clock.count(answer.status == "unsat")
+            if answer.status == "unknown":
+                unknown.append((template, query))
+            else:
+                tally.setdefault(_WORDS[answer.status], []).append(template)
+        pending = unknown
+    if pending:
+        tally["unknown or not asked for want of time"] = [template for template, _ in pending]
+    return Found(clock.cases, None, None, _note(tally) or "not applicable: no form of the data fits the claim")
+
+
+def _queries(claim: Claim) -> list[tuple[Template, Query]]:
+    found = []
+    for template in templates(claim.kind):
         try:
-            query = build_query(claim, template)
-        except NotAlgebraicError as error:
-            return Found(clock.cases, None, None, f"not applicable: {error}")
-        except TypeError as error:
-            return Found(clock.cases, None, None, f"not applicable: {error}")
+            found.append((template, build_query(claim, template)))
         except (AttributeError, InvalidInputError, IndexError, ZeroDivisionError):
             continue  # the claim is not about data of this form
-        answer = ask(query, template, min(limit, max(clock.left(), 0.1)), seed)
-        clock.count(answer.status in ("sat", "unsat"))
-        status = answer.status
-        if answer.instance is not None and refuted(claim, answer.instance):
-            return Found(clock.cases, answer.instance, None, _note(tally))
-        if status == "sat":
-            status = "sat, but the model does not replay"
-        tally.setdefault(status, []).append(template.name)
-    return Found(clock.cases, None, None, _note(tally) or "not applicable: no form of the data fits the claim")
+    return found
 
 
 def build_query(claim: Claim, template: Template) -> Query:
@@ -157,10 +167,11 @@ def _number(scalar: SmtScalar, model: Any) -> Fraction:
     return Fraction(found.numerator_as_long(), found.denominator_as_long())
 
 
-def _note(tally: dict[str, list[str]]) -> str:
-    return "; ".join(f"{status}: {', '.join(names)}" for status, names in tally.items())
-
-
-def sizes_asked(kind: str, seed: int = 0) -> Iterator[str]:
-    """Names of the templates of a kind in the order in which they are asked."""
-    yield from (template.name for template in templates(kind, seed))
+def _note(tally: dict[str, list[Template]]) -> str:
+    """Counts, with the sizes at which nothing was restricted by name."""
+    parts = []
+    for status, asked in tally.items():
+        general = [template.name for template in asked if template.general]
+        named = f" (unrestricted: {'; '.join(general)})" if general else ""
+        parts.append(f"{status}: {len(asked)} queries{named}")
+    return ", ".join(parts)

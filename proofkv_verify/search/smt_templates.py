@@ -20,6 +20,7 @@ Fields: TypeAlias = dict[str, Any]
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _LARGEST = 4
+_WIDE = 8  # with fixed ratios only
 
 
 def _nothing(x: View, m: SmtMath) -> Sequence[tuple[str, Any]]:
@@ -34,6 +35,7 @@ class Template:
         name: size and what is fixed, for the report.
         fields: nested tuples of variable names and rationals.
         extra: conditions beyond the premises of the kind, which normalise or restrict the data.
+        general: nothing is restricted, so that `unsat` speaks of all data of this size and form.
     """
 
     kind: str
@@ -41,10 +43,26 @@ class Template:
     fields: Mapping[str, Any]
     params: Mapping[str, Any]
     extra: Extra = _nothing
+    general: bool = False
 
 
-def templates(kind: str, seed: int) -> Iterator[Template]:
-    """The templates of a kind in the order in which they are asked; the seed does not change them."""
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """Weights, ratios and tilts of a template, and how late it is asked."""
+
+    name: str
+    fields: Fields
+    extra: Extra
+    rank: int
+    general: bool = False
+
+    @property
+    def tokens(self) -> int:
+        return len(self.fields["weights"])
+
+
+def templates(kind: str) -> Iterator[Template]:
+    """The templates of a kind in the order in which they are asked."""
     yield from _TEMPLATES[kind]()
 
 
@@ -74,47 +92,53 @@ def _numbers_for_ratios(n: int) -> Iterator[tuple[Fraction, ...]]:
     yield from ((Fraction(1001), *[_ONE] * (n - 1)), (Fraction(2), *[Fraction(3)] * (n - 1)))
 
 
-def _fixed_ratios(n: int) -> Iterator[tuple[str, Fields, Extra]]:
-    """Ratios are numbers, the first token's tilt is up and the others' down (or the other way): only weights are free."""
-    for ratios in _numbers_for_ratios(n):
+def _fixed_ratios(n: int) -> Iterator[_Base]:
+    """Ratios are numbers, the first tilt is up and the others down (or the other way): only weights are free."""
+    for place, ratios in enumerate(_numbers_for_ratios(n)):
         for first_up in (True, False):
             ups = [first_up, *[not first_up] * (n - 1)]
             tilts = tuple(r if up else 1 / r for r, up in zip(ratios, ups, strict=True))
             fields = {"weights": _names("p", n), "ratios": ratios, "tilts": tilts}
-            direction = "up" if first_up else "down"
-            yield f"n={n}, ratios {'/'.join(map(str, ratios))}, first tilt {direction}", fields, _weights_sum_to_one
+            name = f"n={n}, ratios {ratios[0]} and {ratios[-1]}, first tilt {'up' if first_up else 'down'}"
+            yield _Base(name, fields, _weights_sum_to_one, place + n)
 
 
-def _vertex_tilts(n: int) -> Iterator[tuple[str, Fields, Extra]]:
+def _vertex_tilts(n: int) -> Iterator[_Base]:
     for ups in range(1, n):
         ratios = _names("r", n)
         tilts = tuple(ratios[i] if i < ups else f"t_{i}" for i in range(n))
         fields = {"weights": _names("p", n), "ratios": ratios, "tilts": tilts}
-        yield f"n={n}, tilts at vertices, {ups} up", fields, _at_vertices(range(ups, n))
+        yield _Base(f"n={n}, tilts at vertices, {ups} up", fields, _at_vertices(range(ups, n)), 4 + 4 * n)
 
 
-def _free_tilts(n: int) -> tuple[str, Fields, Extra]:
+def _free_tilts(n: int) -> _Base:
     fields = {"weights": _names("p", n), "ratios": _names("r", n), "tilts": _names("t", n)}
-    return f"n={n}", fields, _weights_sum_to_one
+    return _Base(f"n={n}", fields, _weights_sum_to_one, 4 + 4 * n if n > 1 else 0, general=True)
 
 
-def _free_interval(n: int) -> tuple[str, Fields, Extra]:
+def _free_interval(n: int) -> _Base:
     fields = {"weights": _names("p", n), "lower": _names("l", n), "upper": _names("u", n), "tilts": _names("t", n)}
-    return f"n={n}, intervals", fields, _weights_sum_to_one
+    return _Base(f"n={n}, intervals", fields, _weights_sum_to_one, 6 + 4 * n, general=True)
 
 
-def _weight_bases() -> Iterator[tuple[str, Fields, Extra]]:
-    yield _free_tilts(1)
-    yield from _fixed_ratios(2)
-    yield from _vertex_tilts(2)
-    yield _free_tilts(2)
-    yield from _fixed_ratios(3)
-    yield _free_interval(2)
-    yield from _vertex_tilts(3)
-    yield _free_tilts(3)
-    yield from _fixed_ratios(_LARGEST)
-    yield from _vertex_tilts(_LARGEST)
-    yield _free_tilts(_LARGEST)
+def _fixed_intervals() -> Iterator[_Base]:
+    """Two tokens whose intervals are numbers that do not lie around 1."""
+    for lows, highs in (((Fraction(2), Fraction(1, 3)), (Fraction(3), Fraction(1, 2))), ((_ONE, _ONE / 9), (Fraction(9), _ONE))):
+        for tilts in ((highs[0], lows[1]), (lows[0], highs[1])):
+            fields = {"weights": _names("p", 2), "lower": lows, "upper": highs, "tilts": tilts}
+            yield _Base(f"n=2, intervals by number, first tilt {tilts[0]}", fields, _weights_sum_to_one, 4)
+
+
+def _bases(n: int) -> Iterator[_Base]:
+    if n > 1:
+        yield from _fixed_ratios(n)
+        yield from _vertex_tilts(n) if n <= _LARGEST else ()
+    if n <= _LARGEST:
+        yield _free_tilts(n)
+    if n == 2:
+        yield from _fixed_intervals()
+    if n <= 2:
+        yield _free_interval(n)
 
 
 def _free_parameters(n: int) -> Fields:
@@ -138,40 +162,45 @@ def _also(extra: Extra) -> Extra:
 
 
 def _softmax_tv() -> Iterator[Template]:
-    for name, fields, extra in _weight_bases():
-        n = len(fields["weights"])
-        params = {"pages": [list(range(n))]}
-        yield Template("softmax_tv", name, fields, params, extra)
-        if n == 2:
-            more = fields | _free_parameters(n)
-            yield Template("softmax_tv", f"{name}, free parameters", more, params, _also(extra))
+    sizes = (*range(1, _LARGEST + 1), _WIDE)
+    for base in sorted(chain.from_iterable(_bases(n) for n in sizes), key=lambda base: base.rank):
+        params = {"pages": [list(range(base.tokens))]}
+        yield Template("softmax_tv", base.name, base.fields, params, base.extra, base.general)
+        if base.tokens == 2:
+            more = base.fields | _free_parameters(2)
+            name = f"{base.name}, free parameters"
+            yield Template("softmax_tv", name, more, params, _also(base.extra), base.general)
 
 
 def _output(kind: str) -> Iterator[Template]:
-    for d in (1, 2):
-        for name, fields, extra in _weight_bases():
-            n = len(fields["weights"])
-            if n * d <= _LARGEST:
-                yield from _with_values(kind, name, fields, extra, n, d)
+    shapes = ((1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (4, 1))
+    found = [
+        (base.rank + 2 * d + late, template)
+        for n, d in shapes
+        for base in _bases(n)
+        for late, template in _with_values(kind, base, d)
+    ]
+    yield from (template for _, template in sorted(found, key=lambda pair: pair[0]))
 
 
-def _with_values(kind: str, name: str, fields: Fields, extra: Extra, n: int, d: int) -> Iterator[Template]:
+def _with_values(kind: str, base: _Base, d: int) -> Iterator[tuple[int, Template]]:
+    """Templates with values, and how much later than their base they are asked."""
+    n = base.tokens
     radii = _names("nu", n) if kind == "attention_l2" else _names("nu", n, d)
     word = "value_radii" if kind == "attention_l2" else "value_box"
     full = tuple((nu, *[_ZERO] * (d - 1)) if isinstance(nu, str) else nu for nu in radii)
     zero = ((_ZERO,) * d,) * n
     none = (_ZERO,) * n if kind == "attention_l2" else zero
-    signs = tuple(tuple(_ONE if i == c % n else -_ONE for c in range(d)) for i in range(n))
-    choices = {
-        "values +-1, exact": (signs, none, zero),
-        "values 0, errors full": (zero, radii, full),
-        "values +-1, errors full": (signs, radii, full),
-        "values free, exact": (_names("v", n, d), none, zero),
-        "values and errors free": (_names("v", n, d), radii, _names("e", n, d)),
-    }
-    for words, (values, bound, errors) in choices.items():
-        data = fields | {"values_hat": values, word: bound, "value_errors": errors}
-        yield Template(kind, f"{name}, d={d}, {words}", data, {}, extra)
+    values = _names("v", n, d)
+    choices = (
+        (0, "exact values", values, none, zero, False),
+        (0, "values 0, errors full", zero, radii, full, False),
+        (1, "errors full", values, radii, full, False),
+        (9, "all free", values, radii, _names("e", n, d), base.general),
+    )
+    for late, words, centre, bound, errors, general in choices:
+        data = base.fields | {"values_hat": centre, word: bound, "value_errors": errors}
+        yield late, Template(kind, f"{base.name}, d={d}, {words}", data, {}, base.extra, general)
 
 
 def _logit_abs() -> Iterator[Template]:
@@ -221,7 +250,7 @@ def _logit(
         "query_error": _names("dq", d) if query_error else (_ZERO,) * d,
     }
     params = {"planes": planes, "bands": bands, "query_head": head}
-    return Template("logit_abs", name, fields, params)
+    return Template("logit_abs", name, fields, params, general=query_error and d == 1)
 
 
 def _quantizer_step() -> Iterator[Template]:
@@ -231,7 +260,8 @@ def _quantizer_step() -> Iterator[Template]:
             fields[name] = name
         for roundoff in (_ZERO, "roundoff"):
             words = f"code {code} of {low}..{high}, roundoff {roundoff}"
-            yield Template("quantizer_step", words, fields | {"roundoff": roundoff}, {})
+            data = fields | {"roundoff": roundoff}
+            yield Template("quantizer_step", words, data, {}, general=isinstance(roundoff, str))
 
 
 def _argmax() -> Iterator[Template]:
@@ -248,7 +278,7 @@ def _argmax() -> Iterator[Template]:
                 "hidden_error": _names("g", h),
             }
             name = f"vocab={vocab}, hidden={h}, candidate {candidate}"
-            yield Template("argmax", name, fields, {"candidate": candidate})
+            yield Template("argmax", name, fields, {"candidate": candidate}, general=True)
 
 
 _TEMPLATES: dict[str, Callable[[], Iterator[Template]]] = {

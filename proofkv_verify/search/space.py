@@ -35,12 +35,13 @@ class Latent:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What does not vary inside a batch: kind, form of the data, axis sizes and parameters."""
+    """What does not vary inside a batch: kind, form, axis sizes, parameters, and optional fields left out."""
 
     kind: str
     form: str
     sizes: Mapping[str, int]
     params: Params
+    absent: tuple[str, ...] = ()
 
 
 class Draw:

@@ -15,6 +15,7 @@ from proofkv_verify.search.space import Draw, Latent, Regime, Space, Structure, 
 
 _TOP = 700.0  # exp overflows beyond
 _FORMS = ("ratio", "interval", "logit")
+_OPTIONAL = ("previous_weights", "outside_weights", "kappas", "bin_edges")
 _OUTPUT = ("attention_l2", "attention_linf")
 
 
@@ -25,7 +26,13 @@ def _structure_of(kind: str, rng: Random, form: str, largest: int) -> Structure:
         return Structure(kind, form, {**sizes, "d": rng.choice((1, 1, 2, 3))}, {})
     cells = rng.choice((1, 2, 4))
     sizes |= {"k": rng.choice((0, 1, 3)), "grid": rng.choice((1, 2, 3)), "edges": rng.choice((1, 2, 4))}
-    return Structure(kind, form, {**sizes, "cells": cells, "cell_edges": cells + 1}, {"pages": _pages(rng, n)})
+    return Structure(kind, form, {**sizes, "cells": cells, "cell_edges": cells + 1}, {"pages": _pages(rng, n)}, _absent(rng))
+
+
+def _absent(rng: Random) -> tuple[str, ...]:
+    """Optional fields left out: a bound then chooses its own free parameters, usually better ones."""
+    cells = rng.choice((("cell_edges", "cell_mu"), ("cell_edges", "cell_mu"), ("cell_mu",), ()))
+    return (*cells, *(name for name in _OPTIONAL if rng.random() < 0.5))
 
 
 def _pages(rng: Random, n: int) -> list[list[int]]:
@@ -61,7 +68,7 @@ def _decode(z: Tensors, structure: Structure) -> Tensors:
         b = z["b"]
         ends = {"lower": (b - c).exp(), "upper": (b + c).exp(), "tilts": (b + c * u).exp()}
         fields = {"weights": (a - top).exp(), **ends}
-    return fields | (_decode_values(z, structure) if structure.kind in _OUTPUT else _decode_extras(z))
+    return fields | (_decode_values(z, structure) if structure.kind in _OUTPUT else _decode_extras(z, structure))
 
 
 def _decode_values(z: Tensors, structure: Structure) -> Tensors:
@@ -70,8 +77,8 @@ def _decode_values(z: Tensors, structure: Structure) -> Tensors:
     return {"values_hat": z["v"], "value_radii": z["nu"], "value_errors": ball_point(z["g"], z["nu"])}
 
 
-def _decode_extras(z: Tensors) -> Tensors:
-    return {
+def _decode_extras(z: Tensors, structure: Structure) -> Tensors:
+    found = {
         "previous_weights": z["previous"].exp(),
         "outside_weights": z["outside"].exp(),
         "kappas": z["kappa"].exp(),
@@ -79,6 +86,7 @@ def _decode_extras(z: Tensors) -> Tensors:
         "cell_edges": z["cell"],
         "cell_mu": z["mu"],
     }
+    return {name: tensor for name, tensor in found.items() if name not in structure.absent}
 
 
 def _benign(draw: Draw, n: int) -> Tensors:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proofkv_verify.ball import BallMath
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.kinds import Instance
 from tests.bounds.battery import (
@@ -76,22 +77,20 @@ def test_of_the_norm_and_box_bounds_the_norm_of_the_box_is_never_the_smaller(dat
 
 @FACT
 @given(vectors(3, SMALL), SMALL)
-def test_along_the_query_the_truth_comes_within_a_millionth_of_the_bound(query: list[Fraction], size: Fraction) -> None:
-    """The best case known to the attacker: an error parallel to the query, its norm rounded up to a radius."""
+def test_along_the_query_the_truth_reaches_the_bound_up_to_the_rounding_of_norms(
+    query: list[Fraction], size: Fraction
+) -> None:
     error = [q * size for q in query]
+    radius = norm_above(error)
     data = logit(
         queries=[query],
         key_error=error,
         box_radii=[abs(e) for e in error],
-        norm_radii=[norm_above(error)],
-        band_radii=[norm_above(error)],
+        norm_radii=[radius],
+        band_radii=[radius],
     )
     assert_contains_truth(SLUG, data)
-    truth = true_fraction(data)
-    assert_not_below(
-        bound_value(SLUG, with_fields(data, norm_radii=[0])) + truth * Fraction(1000001, 10**6) + Fraction(1, 10**6),
-        bound_value(SLUG, data),
-    )
+    assert_not_below(BallMath().const(true_fraction(data) + Fraction(1, 10**9)), bound_value(SLUG, data))
 
 
 @pytest.mark.parametrize("query_head", range(6))

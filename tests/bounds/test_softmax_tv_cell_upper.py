@@ -156,6 +156,6 @@ def test_softmax_tv_cell_upper_worked_number() -> None:
 
 
 def test_softmax_tv_cell_upper_tries_at_most_24_multipliers_a_cell() -> None:
-    case = ratio_case([1], [1])
-    many = changed(case, weights=(Fraction(1),) * 30, ratios=tuple(1 + Fraction(k, 30) for k in range(30)))
+    ratios = tuple(1 + Fraction(k, 30) for k in range(30))
+    many = Instance("softmax_tv", {"weights": (Fraction(1),) * 30, "ratios": ratios})
     assert (value(BOUND, many) <= Fraction(1, 3)).value is True

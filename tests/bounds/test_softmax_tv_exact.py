@@ -17,7 +17,6 @@ from tests.bounds.tv_cases import (
     assert_precisions_overlap,
     assert_tight,
     attained,
-    changed,
     facts,
     interval_cases,
     logit_cases,
@@ -98,7 +97,7 @@ def test_softmax_tv_exact_grows_when_a_token_is_split() -> None:
 def test_softmax_tv_exact_refuses_more_than_twelve_tokens() -> None:
     assert value(BOUND, ratio_case([1] * 12, [1] * 12)).exact == 0
     with pytest.raises(InvalidInputError, match="at most 12 tokens, got 13"):
-        value(BOUND, changed(ratio_case([1], [1]), weights=(Fraction(1),) * 13, ratios=(Fraction(2),) * 13))
+        value(BOUND, Instance("softmax_tv", {"weights": (Fraction(1),) * 13, "ratios": (Fraction(2),) * 13}))
 
 
 @pytest.mark.parametrize("case", GUARDS)

@@ -138,9 +138,13 @@ def test_softmax_tv_moment_upper_with_a_bin_for_each_ratio_is_the_token_certific
     assert value(BOUND, fixed).exact == value(CELL, fixed).exact
 
 
-@pytest.mark.parametrize("edges", [[3, 2], ["1/2", 2]])
-def test_softmax_tv_moment_upper_is_vacuous_for_edges_that_are_no_bins(edges: list) -> None:
-    assert value(BOUND, ratio_case([1, 1], [2, 2], bin_edges=edges)).exact == 1
+def test_softmax_tv_moment_upper_is_vacuous_for_decreasing_edges() -> None:
+    assert value(BOUND, ratio_case([1, 1], [2, 2], bin_edges=[3, 2])).exact == 1
+
+
+def test_softmax_tv_moment_upper_counts_an_edge_below_one_as_one() -> None:
+    below, at = (ratio_case([1, 1], [1, 2], bin_edges=[edge, 2]) for edge in ("1/2", 1))
+    assert_overlap(value(BOUND, below), value(BOUND, at))
 
 
 def test_softmax_tv_moment_upper_worked_number() -> None:

@@ -74,9 +74,7 @@ def test_softmax_tv_optimum_does_not_decrease_with_a_ratio(case: Instance, k: in
     assert not (value(BOUND, widened(case, k)) < value(BOUND, case)).value
 
 
-@pytest.mark.parametrize(
-    ("case", "factor"), list(zip(GUARDS, ("51/50", "101/100", "1001/1000", "101/100"), strict=True))
-)
+@pytest.mark.parametrize(("case", "factor"), list(zip(GUARDS, ("51/50", "1.01", "1.001", "1.01"), strict=True)))
 def test_softmax_tv_optimum_is_tight_on_fixed_cases(case: Instance, factor: str) -> None:
     assert_tight(BOUND, case, Fraction(factor))
 
@@ -103,10 +101,10 @@ def test_softmax_tv_optimum_of_one_token_is_the_odds_bound(r: int) -> None:
     assert_overlap(value(BOUND, ratio_case([1], [r])), Real(Fraction(r - 1, r + 1)))
 
 
-def test_softmax_tv_optimum_worked_number_takes_the_low_token() -> None:
+def test_softmax_tv_optimum_counts_sets_with_the_lowest_ratio() -> None:
     case = ratio_case([1, 2], [1, "3/2"])
     assert optimum(case) == Fraction(2, 21)
-    assert_overlap(value(BOUND, case), Real(Fraction(2, 21)))
+    assert_at_least(BOUND, case, Fraction(2, 21))
 
 
 def test_softmax_tv_optimum_exceeds_a_best_subset_that_is_no_two_sided_set() -> None:

@@ -53,9 +53,8 @@ def test_a_claimed_infinity_is_sound_and_vacuous() -> None:
 
 
 def test_an_infinite_argmax_margin_is_no_certificate() -> None:
-    tie = instance(
-        "argmax", scores_hat=[1], radii=[0], score_errors=[0], rows=[[]], hidden_hat=[], hidden_radius=0, hidden_error=[]
-    )
+    fields: dict[str, Any] = {"scores_hat": [1], "radii": [0], "score_errors": [0], "rows": [[]]}
+    tie = instance("argmax", **fields, hidden_hat=[], hidden_radius=0, hidden_error=[])
     assert isinstance(check_number(tie, "inf").verdict, Refuted)
 
 
@@ -133,8 +132,7 @@ def test_no_tokens_are_never_verified() -> None:
 
 
 def test_an_argmax_certificate_needs_a_value_not_above_its_bound() -> None:
-    fields: dict[str, Any] = {"scores_hat": [3, 0], "radii": [1, 1], "rows": [[], []], "hidden_hat": [], "hidden_radius": 0}
-    data = instance("argmax", **fields)
+    data = instance("argmax", scores_hat=[3, 0], radii=[1, 1], rows=[[], []], hidden_hat=[], hidden_radius=0)
     name = "argmax_margin_lower"
     assert isinstance(check_certificate(Certificate(name, data, Fraction(1))).verdict, Verified)
     assert isinstance(check_certificate(Certificate(name, data, Fraction(2))).verdict, Inconclusive)

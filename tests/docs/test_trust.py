@@ -21,5 +21,6 @@ def test_the_page_states_the_current_size_of_the_trusted_core() -> None:
 
 def test_code_lines_counts_neither_docstrings_nor_comments(tmp_path: Path) -> None:
     source = tmp_path / "module.py"
-    source.write_text('"""Doc."""\n\n# comment\nx = (\n    1\n)\n\n\ndef f():\n    """Two\n    lines."""\n    return 2\n')
+    body = 'x = (\n    1\n)\n\n\ndef f():\n    """Two\n    lines."""\n    return 2\n'
+    source.write_text('"""Doc."""\n\n# comment\n' + body)
     assert load_script().code_lines(source) == 5

@@ -132,8 +132,10 @@ def test_keys_and_values_may_have_different_head_dims():
 
 def test_an_entry_point_is_found_wrapped_and_listed(monkeypatch):
     point = SimpleNamespace(name="halves", load=lambda: lambda keys: keys / 2)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == registry.ENTRY_POINTS else [])
-    assert scheme_names()[-1] == "halves"
+    other = SimpleNamespace(name="aside", load=lambda: None)
+    found = {registry.ENTRY_POINTS: [other, point]}
+    monkeypatch.setattr(registry, "entry_points", lambda group: found.get(group, []))
+    assert scheme_names()[-2:] == ("aside", "halves")
     scheme = scheme_named("halves")
     assert scheme.name == "halves"
     keys = normal(torch.float32)

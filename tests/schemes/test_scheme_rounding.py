@@ -190,7 +190,7 @@ def test_read_bits_gives_the_exact_value_of_every_16_bit_number(dtype, flush_to_
 
 def test_first_violation_decides_as_rationals_do():
     draw = random.Random(11)
-    for _ in range(2000):
+    for _ in range(400):
         x = draw.choice([1.0, 0.1, 2e38, -(2.0**-133), 100.0]) * draw.choice([1, -1, 1.5])
         y = draw.choice([x, 0.0, x * (1 + 2.0**-20), x + 2.0**-140, -x])
         original = torch.tensor([x], dtype=torch.float32)

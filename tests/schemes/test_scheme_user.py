@@ -130,6 +130,16 @@ def test_a_sidecar_object_is_taken_too():
     assert float(scheme.sidecar(scheme.compress(keys, keys)).key_norm.min()) == 1
 
 
+def test_a_declaration_object_is_taken_too_and_its_radii_say_what_was_written():
+    class Stated(Halver):
+        @property
+        def declaration(self):
+            return Declaration(bits=3, radii="declared")
+
+    declaration = wrap(Stated(), "stated").declaration
+    assert (declaration.bits, declaration.radii) == (3, "measured")
+
+
 def method(name, result):
     return type("Broken", (Declaring,), {name: lambda self, *args: result})
 

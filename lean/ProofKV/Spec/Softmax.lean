@@ -13,7 +13,7 @@ namespace ProofKV
 open Lean.Grind
 open scoped Classical
 
-universe u v
+universe u v w
 variable {α : Type u} [Field α] {ι : Type v}
 
 /-- The normalised weights `w i / sum w`: the softmax in multiplicative form. -/
@@ -87,6 +87,19 @@ structure Cell (α : Type u) where
 omit [LT α] in
 /-- The cells cover the output masses from zero to one. -/
 def Covers (cells : List (Cell α)) : Prop := ∀ s : α, 0 ≤ s → s ≤ 1 → ∃ c ∈ cells, c.lo ≤ s ∧ s ≤ c.hi
+
+omit [LT α] in
+/-- The hinge sum of a bin `[L, R]` from its mass `m`, its raised mass `a` and its lowered mass `b`: exact when the whole
+bin is above the threshold, else the chord of the convex hinge. -/
+def binHinge (L R m a b mu s : α) : α :=
+  if 1 ≤ mu * ((1 - s) * L + s * R⁻¹) then mu * ((1 - s) * a + s * b) - m
+  else (posPart (mu * ((1 - s) * L + s * L⁻¹) - 1) * (m * R - a) +
+    posPart (mu * ((1 - s) * R + s * R⁻¹) - 1) * (a - m * L)) / (R - L)
+
+omit [LT α] in
+/-- The price line with every hinge sum replaced by that of its bin. -/
+def momentPrice {κ : Type w} (K : List κ) (L R m a b : κ → α) (mu s : α) : α :=
+  mu * s * sumOver K b - sumOver K fun k => binHinge (L k) (R k) (m k) (a k) (b k) mu s
 
 end ProofKV
 end

@@ -57,8 +57,8 @@ theorem tv_le_histogram {κ : Type w} {I : List ι} {p r w : ι → α} {K : Lis
       grind
     · have h3 : 0 < sumIf (fun i => bin i = k) I p := by grind
       exact ⟨div_nn h2 h3, div_le h3 (by grind)⟩
-  refine Std.le_trans (Std.le_of_eq ?_) (hT y hys)
-  unfold gain
+  have hT := hT y hys
+  unfold gain at hT ⊢
   have e1 : ∀ f : κ → α, (sumOver K fun k => y k * (sumIf (fun i => bin i = k) I p * f k)) =
       sumOver I fun i => x i * (p i * f (bin i)) := by
     intro f
@@ -72,7 +72,8 @@ theorem tv_le_histogram {κ : Type w} {I : List ι} {p r w : ι → α} {K : Lis
   have e3 : (sumOver K fun k => y k * sumIf (fun i => bin i = k) I p) = sumOver I fun i => x i * p i := by
     rw [← sum_bins hK hbin]
     exact sumOver_congr fun k _ => hy k
-  rw [e1, e2, e3]
+  rw [e1, e2, e3] at hT
+  exact hT
 
 example : tv tok (tilt tok half ext) half ≤ 1 := by
   refine tv_le_histogram (bin := fun _ => ()) (K := [()]) (R := fun _ => 3) half_isDist ext_inRatio (by simp)

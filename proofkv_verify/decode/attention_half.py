@@ -1,0 +1,220 @@
+"""Attention over an ellipsoid and the sidecars' sets: exact Jacobian, and sets for everything else.
+
+For head h let eps_i be the centred change of score i, p the weights, c_i = v_i - o. Then, with Z >= 1 by Jensen,
+    o' - o = (1/Z) sum p_i (e^eps_i - 1) c_i + (1/Z) sum p_i e^eps_i f_i
+exactly. eps_i = L_i dh + pi_i, the second part from the key errors: |pi_i| <= kappa_i + bil_i before centring. The sum is
+split into the linear part, the quadratic form of L dh, and a rest for which every token is a segment along p_i c_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from proofkv_verify.decode.ellipsoid import UP, ball, combine, gram_norm_upper, image, root, row_norms, trace_root, widen
+from proofkv_verify.decode.model import Layer, LayerTrace
+from proofkv_verify.decode.norm_half import NormBound, norm_half
+from proofkv_verify.decode.opened import Sets
+
+ETA_LIMIT = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionBound:
+    """What the attention half of one layer adds to the uncertainty of the token.
+
+    Attributes:
+        norm: the RMSNorm in front; map: exact Jacobian of the half, residual to residual `[d, d]`.
+        after_norm: Jacobian from the normalised input to the output `[d, d]`; heads: the same per head, without the
+            token's own value `[H, D, d]`.
+        centred: c_i `[H, n, D]`; kappa: score change by key errors; rest: the symbols' second part `[H, n]`.
+        moved: bound on |p'_i - p_i| / p_i `[H, n]`; value_norm: L2 radius of each row's value, own value too `[H, n]`.
+        zz: bound on 1 - 1/Z `[H]`; tensor: the quadratic map, `[H, D, m, m]`.
+        p_in: ellipsoid of the normalised input; eta: the largest |eps_i| bound, NaN or above 8 where it failed.
+        noise: radius of the rounding of the trace; out: ellipsoid of the residual after the half `[d, d]`.
+    """
+
+    norm: NormBound
+    map: Tensor
+    after_norm: Tensor
+    heads: Tensor
+    centred: Tensor
+    kappa: Tensor
+    rest: Tensor
+    moved: Tensor
+    value_norm: Tensor
+    zz: Tensor
+    tensor: Tensor
+    p_in: Tensor
+    eta: Tensor
+    noise: float
+    out: Tensor
+
+    @property
+    def failed(self) -> bool:
+        """No bound was shown: a NaN, a radius beyond the cap, or a norm that could vanish."""
+        return self.norm.failed or not bool(self.eta < ETA_LIMIT) or not bool(self.out.isfinite().all())
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """Per head: rows N `[H, n, D + 1]` with L_i dh = N_i y, y in E(Z Z'), reduced rows N Z, and sup |dq|, |dk|, |dv|."""
+
+    reduced: Tensor
+    maps: Tensor
+    rows: Tensor
+    dq: Tensor
+    dk: Tensor
+    dv: Tensor
+
+
+def attention_half(layer: Layer, tr: LayerTrace, sets: Sets, p: Tensor, noise: float) -> AttentionBound:
+    """Bounds the residual stream after attention, given that before it the error lies in E(p)."""
+    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
+    norm = norm_half(tr.x, tr.rho, p)
+    centred = tr.values[of] - tr.o[:, None]
+    scores = _scores(layer, tr, of, norm.out)
+    kappa, bil = key_radii(tr, sets, of, scores.dq, scores.dk)
+    lin = row_norms(scores.reduced)
+    eta = (lin + centred_radius(tr.p, kappa + bil)) * UP
+    e2 = exp_minus_linear(eta)
+    rest = (e2 - lin.square() / 2).clamp_min(0) + bil + 1e-12 * e2
+    z1 = (tr.p * e2).sum(-1) * UP
+    zz = z1 / (1 + z1) * UP
+    moved = torch.maximum(torch.expm1(eta), 1 - (1 - zz)[:, None] * torch.exp(-eta)) * UP + 1e-15
+    value_norm = torch.nn.functional.pad(sets.value_norm, (0, 1))
+    value_norm[:, -1] = scores.dv
+    weighted = tr.p[..., None] * centred
+    heads = weighted.mT @ scores.rows @ scores.maps
+    full = heads + tr.p[:, -1, None, None] * layer.wv[of]
+    after_norm = (layer.wo @ full).sum(0)
+    bound = AttentionBound(
+        norm, torch.eye(len(tr.x), dtype=p.dtype) + after_norm @ norm.jacobian, after_norm, heads, centred, kappa, rest,
+        moved, value_norm[of], zz, _tensor(weighted, scores.reduced), norm.out, eta.max(), noise, p,
+    )  # fmt: skip
+    return _with_out(bound, layer, tr, sets)
+
+
+def exp_minus_linear(eta: Tensor) -> Tensor:
+    """e^x - 1 - x for x >= 0, rounded up: a series below 0.01, where the difference would cancel."""
+    small = eta.square() / 2 * (1 + eta / 3 + eta.square() / 12 + eta**3 / 50)
+    return torch.where(eta < 0.01, small, torch.expm1(eta) - eta) * (1 + 1e-10)
+
+
+def centred_radius(p: Tensor, radius: Tensor) -> Tensor:
+    """Bound on |x_i - sum p x| for |x| <= radius: (1 - p_i) r_i + sum of p_j r_j over the others."""
+    weighted = p * radius
+    return (radius + weighted.sum(-1, keepdim=True) - 2 * weighted).clamp_min(0) * UP + 1e-14 * radius
+
+
+def key_radii(tr: LayerTrace, sets: Sets, of: Tensor, dq: Tensor, dk: Tensor) -> tuple[Tensor, Tensor]:
+    """kappa and bil `[H, n + 1]`: what key errors move a score by, at the query and by the query's own error.
+
+    The token's own row has no key error of its own; there the product dq . dk is what remains.
+    """
+    scale = tr.q.shape[-1] ** -0.5 * UP
+    box = (sets.key_box[of] @ tr.q.abs()[..., None])[..., 0]
+    kappa = scale * torch.minimum(box, row_norms(tr.q)[:, None] * sets.key_norm[of])
+    bil = scale * dq[:, None] * sets.key_norm[of]
+    own = scale * dq * dk[of]
+    return torch.nn.functional.pad(kappa, (0, 1)), torch.cat([bil, own[:, None]], 1)
+
+
+def _scores(layer: Layer, tr: LayerTrace, of: Tensor, p_h: Tensor) -> _Scores:
+    scale, b = tr.q.shape[-1] ** -0.5, root(p_h)
+    own = (tr.q[:, None] @ tr.wk[of]) * scale
+    maps = torch.cat([tr.wq * scale, own], 1)
+    keys = tr.keys[of]
+    last = -tr.p.clone()
+    last[:, -1] += 1
+    rows = torch.cat([keys - tr.p[:, None] @ keys, last[..., None]], 2)
+    reached = maps @ b
+    factor = root(widen(reached @ reached.mT, reached.square().sum((-2, -1))))
+    return _Scores(
+        reduced=rows @ factor,
+        maps=maps,
+        rows=rows,
+        dq=gram_norm_upper(reached[:, :-1]) / scale * UP,
+        dk=gram_norm_upper(tr.wk @ b) * UP,
+        dv=gram_norm_upper(layer.wv @ b) * UP,
+    )
+
+
+def _tensor(weighted: Tensor, reduced: Tensor) -> Tensor:
+    heads, tokens, size = reduced.shape
+    pairs = (reduced[..., None] * reduced[..., None, :]).reshape(heads, tokens, size * size)
+    return (weighted.mT @ pairs).unflatten(-1, (size, size))
+
+
+def page_groups(terms: Tensor, group: Tensor, page_size: int) -> tuple[Tensor, Tensor]:
+    """Per page the smaller of the tokens' sum and the group's bound: terms `[.., n]`, group `[.., P]`; and where the group won."""
+    paged = terms[..., : group.shape[-1] * page_size].unflatten(-1, (group.shape[-1], page_size)).sum(-1)
+    won = group < paged
+    return torch.where(won, group, paged), won
+
+
+def _with_out(bound: AttentionBound, layer: Layer, tr: LayerTrace, sets: Sets) -> AttentionBound:
+    """Adds the ellipsoid after the half: the image of E(p), the norm's remainders, each head's own sets, the rounding."""
+    metric = layer.wo.mT @ layer.wo
+    heads = layer.wo @ _head_sets(bound, tr, sets, metric) @ layer.wo.mT
+    parts = [image(bound.map, bound.norm.p), *bound.norm.remainder(bound.after_norm), *heads.unbind(0)]
+    out = combine([*parts, ball(bound.noise, parts[0])])
+    return replace(bound, out=widen(out, out.diagonal().sum()))
+
+
+def _head_sets(bound: AttentionBound, tr: LayerTrace, sets: Sets, metric: Tensor) -> Tensor:
+    """Ellipsoids in each head's output `[H, D, D]`: token symbols, values, the quadratic map and the change of Z."""
+    lengths = ((bound.centred @ metric) * bound.centred).sum(-1).clamp_min(0).sqrt() + 1e-9 * bound.centred.norm(dim=-1)
+    symbols = _symbols(bound, tr, sets, lengths)
+    values = value_radius(tr, bound, sets)
+    flat = bound.tensor.flatten(-2)
+    quadratic = flat @ flat.mT / 4
+    linear = image(bound.heads, bound.p_in)
+    heads = []
+    for h in range(len(tr.q)):
+        drift = combine_in([linear[h], symbols[h]], metric[h]) * bound.zz[h].square()
+        parts = [symbols[h], ball(values[h], symbols[h]), widen(quadratic[h], quadratic[h].diagonal().sum()), drift]
+        heads.append(combine_in(parts, metric[h]))
+    return torch.stack(heads)
+
+
+def combine_in(parts: list[Tensor], metric: Tensor) -> Tensor:
+    """`combine` with the weights sqrt(tr(metric P)): those that are best after a linear map W with W'W = metric."""
+    weights = [(metric * p).sum().clamp_min(0).sqrt() + 1e-9 * trace_root(p) for p in parts]
+    safe = [torch.where(w == 0, torch.ones_like(w), w) for w in weights]
+    total = torch.stack(weights).sum() * UP
+    return total * sum((p / w for p, w in zip(parts, safe, strict=True)), torch.zeros_like(metric))
+
+
+def _symbols(bound: AttentionBound, tr: LayerTrace, sets: Sets, lengths: Tensor) -> Tensor:
+    """The segments along p_i c_i, keys' part by page in whichever form is smaller: C' diag(weights) C, per head."""
+    pages, size = sets.key_sigma.shape[-1], sets.page_size
+    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
+    scaled, inside = tr.p * lengths, pages * size
+    paged = scaled[:, :inside].unflatten(1, (pages, size))
+    reach = row_norms(tr.q)[:, None] * tr.q.shape[-1] ** -0.5 * sets.key_sigma[of] * UP
+    _, won = page_groups(bound.kappa * scaled, reach * row_norms(paged), size)
+    alone = torch.where(won[..., None], 0.0, bound.kappa[:, :inside].unflatten(1, (pages, size))).flatten(1)
+    alone = torch.cat([alone, bound.kappa[:, inside:]], 1) + bound.rest
+    group = torch.where(won, reach * row_norms(paged), 0.0)
+    total = ((alone * scaled).sum(-1) + group.sum(-1)) * UP
+    safe = torch.where(lengths == 0, 1.0, lengths)
+    weights = alone * tr.p / safe
+    spread = torch.where(won, reach.square() / torch.where(group == 0, 1.0, group), 0.0)
+    weights[:, :inside] += (spread[..., None] * tr.p[:, :inside].unflatten(1, (pages, size)).square()).flatten(1)
+    return total[:, None, None] * ((bound.centred * weights[..., None]).mT @ bound.centred) * UP
+
+
+def value_radius(tr: LayerTrace, bound: AttentionBound, sets: Sets) -> Tensor:
+    """Radius of what value errors add to each head's output `[H]`: at the weights, by page, and by the weights' change.
+
+    The token's own value is in the Jacobian at its weight, so only the change of the weight is counted for it.
+    """
+    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
+    pages, size = sets.value_sigma.shape[-1], sets.page_size
+    paged = tr.p[:, : pages * size].unflatten(1, (pages, size))
+    weighted = tr.p * bound.value_norm
+    best, _ = page_groups(weighted, row_norms(paged) * sets.value_sigma[of], size)
+    return (best.sum(-1) + weighted[:, pages * size : -1].sum(-1) + (bound.moved * weighted).sum(-1)) * UP

@@ -1,0 +1,102 @@
+"""One step of the loop: enclose, certify, or read more and enclose again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from proofkv_verify.decode.enclosure import Enclosure
+from proofkv_verify.decode.full_cache import FullCache
+from proofkv_verify.decode.methods import method_named
+from proofkv_verify.decode.model import Model, Trace, advance
+from proofkv_verify.decode.noise import score_noise
+from proofkv_verify.decode.opened import Opened
+from proofkv_verify.decode.pages import FULL, Scheme, compress, paged_rows
+from proofkv_verify.decode.planner import needs, next_levels
+from proofkv_verify.decode.record import Outcome
+from proofkv_verify.errors import ProofkvError
+
+
+class ContradictionError(ProofkvError):
+    """Two enclosures of one number do not meet, or a certified token is not the full cache's: some premise is false."""
+
+
+@dataclass(slots=True)
+class Gaps:
+    """Enclosures of the true score gaps of one step, met over its rounds while the nominal winner stays the same."""
+
+    winner: int = -1
+    low: Tensor = field(default_factory=lambda: torch.zeros(0))
+    high: Tensor = field(default_factory=lambda: torch.zeros(0))
+
+    def meet(self, found: Enclosure, noise: Tensor) -> bool:
+        """Intersects with a new enclosure and says whether the winner is now shown strictly above every other.
+
+        Raises:
+            ContradictionError: the intersection is empty, so some sidecar is wrong.
+        """
+        if not found.proof:
+            return False
+        low = (found.gaps - found.radii).nan_to_num(-torch.inf, torch.inf, -torch.inf)
+        high = (found.gaps + 2 * noise + found.radii).nan_to_num(torch.inf, torch.inf, torch.inf)
+        if self.winner == found.winner:
+            low, high = torch.maximum(low, self.low), torch.minimum(high, self.high)
+        if bool((low > high).any()):
+            raise ContradictionError(f"token {int((low > high).nonzero()[0, 0])}: the enclosures of two rounds do not meet")
+        self.winner, self.low, self.high = found.winner, low, high
+        others = torch.arange(len(low)) != found.winner
+        return not found.reason and bool((low > 0)[others].all())
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """How one step ended: the nominal trace and enclosure that decided, and what was read for it."""
+
+    token: int
+    outcome: Outcome
+    trace: Trace
+    enclosure: Enclosure
+    rounds: int
+    units_opened: int
+    forward_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Decides one step on the pages opened so far, reading more until the winner is certified or all is read."""
+
+    model: Model
+    method: str = "ellipsoid"
+
+    def decide(self, opened: Opened, token: int, *, refine: bool = True) -> Decision | None:
+        """The next token with its proof; with every unit at level 16 the full cache's argmax.
+
+        Returns:
+            The decision, or None if `refine` is false and the levels as they are do not certify.
+        """
+        gaps, raised, rounds, at = Gaps(), 0, 0, 0
+        enclose = method_named(self.method)
+        while True:
+            start = time.perf_counter()
+            trace = advance(self.model, token, opened.num_tokens, [opened.cache(i) for i in range(len(self.model.layers))])
+            forward = time.perf_counter() - start
+            sets = [opened.sets(i) for i in range(len(self.model.layers))]
+            found = enclose(self.model, trace, sets)
+            noise = score_noise(self.model.head, trace.final)
+            if gaps.meet(found, noise + noise[trace.token]):
+                return Decision(trace.token, "refined" if rounds else "certified", trace, found, rounds, raised, forward)
+            if not refine:
+                return None
+            if bool((opened.levels == FULL).all()) and not opened.tail_norm.any():
+                return Decision(trace.token, "full", trace, found, rounds, raised, forward)
+            wanted, at = next_levels(needs(self.model, trace, sets), opened.levels, opened.scheme.ladder, at)
+            raised, rounds = raised + opened.refine(wanted), rounds + 1
+
+
+def open_cache(full: FullCache, scheme: Scheme) -> Opened:
+    """The pages of a full cache, opened at the first level."""
+    paged, tail = paged_rows([c.keys for c in full.caches], [c.values for c in full.caches], scheme.page_size)
+    return Opened(compress(paged, scheme), scheme, tail)

@@ -1,0 +1,54 @@
+"""How far the float64 trace is from real arithmetic, half layer by half layer: radii that join the certificate's sets.
+
+The nominal point of each half is the float64 residual stream as stored. One half computed in float64 from it differs
+from the exact half by at most the radius given here; so true minus nominal picks up one ball a half, and nothing is
+assumed about the trace itself. First-order running analysis with n u in place of n u / (1 - n u), times 4.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from proofkv_verify.decode.model import Layer, LayerTrace
+
+_U = 2.0**-53
+
+
+def attention_noise(layer: Layer, tr: LayerTrace) -> float:
+    """Radius (L2, residual stream) of the rounding in one attention half.
+
+    q: d-term dot products of a normalised vector with turned weights, whose angles are off by position * u. Scores: q's
+    error against the longest key. Weights: twice the scores' error plus a sum over n. Output: against the longest row.
+    """
+    d, tokens, head_dim = len(tr.x), tr.p.shape[1], tr.q.shape[1]
+    h = float(tr.h.norm())
+    angle = 8 * (tokens + 8) * _U
+    q_error = ((2 * d + 16) * _U + angle) * h * _frobenius(tr.wq)
+    k_error = ((2 * d + 16) * _U + angle) * h * _frobenius(tr.wk)
+    key, query = float(tr.keys.norm(dim=-1).max()), float(tr.q.norm(dim=-1).max())
+    score = head_dim**-0.5 * (q_error * key + query * k_error + (head_dim + 4) * _U * query * key)
+    reach = float(tr.values.norm(dim=-1).max())
+    output = (2 * score + 2 * (tokens + 32 + float(tr.p.shape[1])) * _U) * reach + (2 * d + 16) * _U * h * _frobenius(layer.wv)
+    mixed = _frobenius(layer.wo) * (output + (len(tr.q) * head_dim + 4) * _U * reach * len(tr.q) ** 0.5)
+    return 4 * (mixed * len(tr.q) ** 0.5 + _U * float(tr.mid.norm()))
+
+
+def mlp_noise(layer: Layer, tr: LayerTrace, after: Tensor) -> float:
+    """Radius (L2, residual stream) of the rounding in one MLP half; `after` is the residual stream behind it."""
+    d, wide = len(tr.x), len(tr.u)
+    h = float(tr.h2.norm())
+    u_error, g_error = ((2 * d + 16) * _U * h * _frobenius(w) for w in (layer.w1, layer.w3))
+    gate, up = torch.nn.functional.silu(tr.u), tr.g
+    inner = 1.1 * u_error * float(up.abs().max()) + g_error * float(gate.abs().max()) + 16 * _U * float((gate * up).norm())
+    total = _frobenius(layer.w2) * (inner + (wide + 4) * _U * float((gate * up).norm()))
+    return 4 * (total + _U * float(after.norm()))
+
+
+def score_noise(head: Tensor, final: Tensor) -> Tensor:
+    """Bound on the rounding of every score head @ x `[V]`."""
+    return 2 * (len(final) + 4) * _U * (head.abs() @ final.abs())
+
+
+def _frobenius(w: Tensor) -> float:
+    return float(w.norm())
