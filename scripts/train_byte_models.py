@@ -1,6 +1,7 @@
 """Trains the byte-level models of the package again: Llama-style, 128 bytes of vocabulary, 2, 4 or 6 layers.
 
     python scripts/train_byte_models.py --layers 4 --output proofkv_verify/data/byte_llama_4.safetensors
+    python scripts/train_byte_models.py --windows proofkv_verify/data/byte_held_out.txt
 
 The text is the Python standard library of the running interpreter (PSF licence): it is at hand on every machine that
 can run the package, its licence allows this use, and code has both the sharp and the open predictions that a test of
@@ -126,6 +127,12 @@ def held_out_loss(model: Model, text: Tensor) -> float:
     return total / windows
 
 
+def write_windows(held: bytes, path: Path, count: int = 48, size: int = 400) -> None:
+    """Writes evenly spaced windows of the held-out text, one after the other, for tests and benchmarks."""
+    stride = (len(held) - size) // (count - 1)
+    path.write_bytes(b"".join(held[w * stride : w * stride + size] for w in range(count)))
+
+
 def save(model: Model, path: Path, facts: dict[str, object]) -> None:
     """Writes bfloat16 weights, which float64 holds exactly, with the architecture and the recipe as metadata."""
     config = {
@@ -141,8 +148,9 @@ def save(model: Model, path: Path, facts: dict[str, object]) -> None:
 def main() -> None:
     """Trains one model and writes it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--layers", type=int, choices=(2, 4, 6), required=True)
-    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--layers", type=int, choices=(2, 4, 6), default=4)
+    parser.add_argument("--output", type=Path, help="train, and write the model here")
+    parser.add_argument("--windows", type=Path, help="write windows of the held-out text here")
     parser.add_argument("--steps", type=int, default=1400)
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=0)
@@ -150,6 +158,10 @@ def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(args.seed)
     text, held, files, held_files = read_corpus()
+    if args.windows:
+        write_windows(held, args.windows)
+    if not args.output:
+        return
     model = Model(args.layers)
     train(model, torch.frombuffer(bytearray(text), dtype=torch.uint8), args.steps, args.rate)
     with torch.no_grad():

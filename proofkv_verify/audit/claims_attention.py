@@ -166,9 +166,11 @@ def _judge_row(
     if number != number:
         return not_finite(setting, bound.slug, 0.0, number, case.engine, f"the claim of {where}")
     everything = part.mask[index].nonzero()[:, 0]
-    found = _decide(setting, bound.slug, part, _instance(bound, part, row, everything), number, where)
+    found = _decide(setting, bound.slug, part, _instance(bound, part, row, everything, centred=True), number, where)
     if not isinstance(found, Counterexample):
         return found
+    as_stored = _instance(bound, part, row, everything, centred=False)
+    found = _decide(setting, bound.slug, part, as_stored, number, where)
 
     def attempt(tokens: torch.Tensor) -> Counterexample | None:
         only = torch.zeros_like(part.mask)
@@ -176,16 +178,16 @@ def _judge_row(
         fewer = single_row(part, row)
         value = float(bound.formula(fewer, only[batch, head, query][None, None, None]))
         text = f"{where}, attending to tokens {', '.join(map(str, tokens.tolist()))}"
-        smaller = _decide(setting, bound.slug, part, _instance(bound, part, row, tokens), value, text)
+        smaller = _decide(setting, bound.slug, part, _instance(bound, part, row, tokens, centred=False), value, text)
         return smaller if isinstance(smaller, Counterexample) else None
 
     return fewest_tokens(everything, part.gap[index], attempt) or found
 
 
-def _instance(bound: RowBound, part: Attention, row: Row, tokens: torch.Tensor) -> Instance:
+def _instance(bound: RowBound, part: Attention, row: Row, tokens: torch.Tensor, *, centred: bool) -> Instance:
     if bound.kind == "softmax_tv":
         return weights_instance(part, row, tokens)
-    return output_instance(bound.kind, part, row, tokens)
+    return output_instance(bound.kind, part, row, tokens, centred=centred)
 
 
 def _decide(

@@ -55,14 +55,20 @@ def weights_instance(part: Attention, row: Row, tokens: torch.Tensor) -> Instanc
     return Instance("softmax_tv", _logit_fields(part, row, tokens))
 
 
-def output_instance(kind: str, part: Attention, row: Row, tokens: torch.Tensor) -> Instance:
-    """One row over some tokens with its values, for `attention_l2` or `attention_linf`."""
+def output_instance(kind: str, part: Attention, row: Row, tokens: torch.Tensor, *, centred: bool) -> Instance:
+    """One row over some tokens with its values, for `attention_l2` or `attention_linf`.
+
+    With `centred` the first restored value is taken from all values: the true quantity stays what it is, and values
+    that are all the same become exact zeros.
+    """
     batch, head, _ = row
     case, kv = part.trial.case, kv_head(part, head)
     values, restored = (matrix(t[batch, kv, tokens]) for t in (case.values, part.trial.values_hat))
     errors = tuple(
         tuple(v - v_hat for v, v_hat in zip(a, b, strict=True)) for a, b in zip(values, restored, strict=True)
     )
+    if centred:
+        restored = tuple(tuple(x - z for x, z in zip(v, restored[0], strict=True)) for v in restored)
     radii: dict[str, Exact] = (
         {"value_radii": tuple(norm_up(e) for e in errors)}
         if kind == "attention_l2"

@@ -97,15 +97,17 @@ def _output(part: Attention, evaluate: Callable[..., tuple[Array, Array]], size:
     trial = part.trial
     group = part.logits_hat.shape[1] // trial.case.values.shape[1]
     values, values_hat = (t.double().repeat_interleave(group, 1) for t in (trial.case.values, trial.values_hat))
-    moved = (values - values_hat) * (1 + 4 * U)
 
     def ends(rows: Rows) -> Ends:
-        v, v_hat, change = (t[:, :, rows.tokens] for t in (values, values_hat, moved))
+        v, v_hat = (t[:, :, rows.tokens] for t in (values, values_hat))
+        moved = size((v - v_hat) * (1 + 4 * U)).amax(-1)
+        # Both sets of weights sum to 1, so a common shift of all values changes nothing and spares cancellation.
+        centre = v_hat[:, :, :1]
+        v, v_hat = v - centre, v_hat - centre
         low, high = _call(evaluate, rows.logits, rows.logits_hat, v, v_hat)
-        largest = size(v).amax(-1) * (1 + 4 * U)
-        shift = 2 * rows.error * largest
-        coarse = (2 * rows.gap * largest + size(change).amax(-1)) * (1 + 8 * U)
-        return low - shift, torch.minimum(high + shift, coarse)
+        largest = torch.maximum(size(v).amax(-1), size(v_hat).amax(-1)) * (1 + 4 * U)
+        shift = 2 * (rows.error + 2 * U) * largest
+        return low - shift, torch.minimum(high + shift, (2 * (rows.gap + 2 * U) * largest + moved) * (1 + 8 * U))
 
     return _gather(part, ends)
 

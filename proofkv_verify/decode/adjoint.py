@@ -14,89 +14,88 @@ from torch import Tensor
 
 from proofkv_verify.decode.attention_half import AttentionBound, page_groups
 from proofkv_verify.decode.ellipsoid import UP, row_norms, spectral_upper, support
+from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.mlp_half import MlpBound
-from proofkv_verify.decode.model import Layer, LayerTrace
-from proofkv_verify.decode.opened import Sets
-
-
-@dataclass(frozen=True, slots=True)
-class Pulled:
-    """Bounds on score differences, rounded up.
-
-    Attributes:
-        radius: how far each difference can be from its nominal value `[R]`; first_order: the part by page errors alone.
-        units: first-order part of each unit `[R, 2, L, G, P]`.
-    """
-
-    radius: Tensor
-    first_order: Tensor
-    units: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class LayerBound:
-    """Both halves of one layer with what they were computed from."""
+    """The Jacobians of one layer and the bounds of its two halves."""
 
-    layer: Layer
-    trace: LayerTrace
-    sets: Sets
+    maps: Maps
     attention: AttentionBound
     mlp: MlpBound
 
 
-def pull_back(bounds: Sequence[LayerBound], directions: Tensor) -> Pulled:
-    """Bounds a.(x_true - x_nominal) for directions `[R, d]` at the last residual."""
-    a, first, rest, units = directions, torch.zeros(len(directions), dtype=directions.dtype), 0.0, []
+def pull_back(bounds: Sequence[LayerBound], directions: Tensor) -> Tensor:
+    """Bounds |a.(x_true - x_nominal)| for directions `[R, d]` at the last residual, rounded up `[R]`."""
+    a, total = directions, torch.zeros(len(directions), dtype=directions.dtype)
     for bound in reversed(bounds):
-        rest = rest + mlp_remainder(bound.layer, bound.mlp, a)
-        a = a @ bound.mlp.map
-        keys, values, loose = page_parts(bound.trace, bound.sets, bound.attention, a @ bound.layer.wo)
-        first = first + keys.sum((1, 2)) + values.sum((1, 2)) + loose
+        maps = bound.maps
+        total = total + mlp_remainder(maps, bound.mlp, a)
+        a = a @ maps.mlp
+        keys, values, loose = page_parts(maps, a @ maps.layer.wo)
+        total = total + keys.sum((1, 2)) + values.sum((1, 2)) + loose + attention_remainder(maps, bound.attention, a)
+        a = a @ maps.attention
+    return total * UP
+
+
+def first_order(maps: Sequence[Maps], directions: Tensor) -> tuple[Tensor, Tensor]:
+    """The page errors' first order: summed `[R]`, and of each unit `[R, 2, L, G, P]`. Alone it bounds nothing."""
+    a, total, units = directions, torch.zeros(len(directions), dtype=directions.dtype), []
+    for at in reversed(maps):
+        a = a @ at.mlp
+        keys, values, loose = page_parts(at, a @ at.layer.wo)
+        total = total + keys.sum((1, 2)) + values.sum((1, 2)) + loose
         units.append(torch.stack([keys, values], 1))
-        rest = rest + attention_remainder(bound.layer, bound.trace, bound.attention, a)
-        a = a @ bound.attention.map
-    return Pulled((first + rest) * UP, first * UP, torch.stack(units[::-1], 2))
+        a = a @ at.attention
+    return total * UP, torch.stack(units[::-1], 2)
 
 
-def mlp_remainder(layer: Layer, bound: MlpBound, a: Tensor) -> Tensor:
+def mlp_remainder(maps: Maps, bound: MlpBound, a: Tensor) -> Tensor:
     """What the norm's remainder, the quadratic map and the third order can add in each direction `[R]`."""
-    w = a @ layer.w2
+    w = a @ maps.layer.w2
     form = (bound.gate.T[None] * w[:, None]) @ bound.product
     quadratic = spectral_upper((form + form.mT) / 2)
     slack = 1e-10 * (w.abs() @ (row_norms(bound.gate) * row_norms(bound.product)))
     third = torch.minimum(w.abs() @ bound.third, row_norms(w) * bound.third_ball)
-    return bound.norm.support(a @ bound.after_norm) + quadratic + slack + third + bound.noise * row_norms(a)
+    return bound.norm.support(a @ maps.mlp_out) + quadratic + slack + third + bound.noise * row_norms(a)
 
 
-def attention_remainder(layer: Layer, tr: LayerTrace, bound: AttentionBound, a: Tensor) -> Tensor:
-    """All but the pages' first order: tokens' segments, values' weight change, change of Z, quadratic map, norm `[R]`."""
-    heads = (a @ layer.wo).transpose(0, 1)
-    mass = (heads.transpose(0, 1) @ bound.centred.mT).abs().transpose(0, 1) * tr.p
-    symbols = (mass * bound.rest).sum((1, 2))
-    values = (row_norms(heads) * (tr.p * bound.moved * bound.value_norm).sum(-1)).sum(-1)
-    reach = torch.stack([support(bound.p_in, heads[:, h] @ bound.heads[h]) for h in range(heads.shape[1])], 1)
-    drift = (bound.zz * (reach + (mass * (bound.kappa + bound.rest)).sum(-1))).sum(-1)
+def attention_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
+    """All but the pages' first order: what the heads and the norm in front leave out `[R]`."""
+    return heads_remainder(maps, bound, a) + bound.norm.support(a @ maps.attention_out)
+
+
+def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
+    """Tokens' segments, values' weight change, change of Z, quadratic map and rounding in each direction `[R]`."""
+    p, heads = maps.trace.p, a @ maps.layer.wo
+    mass = (heads @ maps.weighted.mT).abs()
+    symbols = (mass * bound.rest[:, None]).sum((0, 2))
+    values = (row_norms(heads) * (p * bound.moved * bound.value_norm).sum(-1)[:, None]).sum(0)
+    reach = support(bound.p_in, heads @ maps.heads)
+    drift = (bound.zz[:, None] * (reach + (mass * (bound.kappa + bound.rest)[:, None]).sum(-1))).sum(0)
+    heads = heads.transpose(0, 1)
     quadratic = torch.einsum("rhc,hcab->rhab", heads, bound.tensor) / 2
     slack = 1e-10 * (row_norms(heads) * torch.linalg.vector_norm(bound.tensor, dim=(1, 2, 3))).sum(-1)
     bent = spectral_upper(quadratic).sum(-1) + slack
-    return symbols + values + drift + bent + bound.norm.support(a @ bound.after_norm) + bound.noise * row_norms(a)
+    return symbols + values + drift + bent + bound.noise * row_norms(a)
 
 
-def page_parts(tr: LayerTrace, sets: Sets, bound: AttentionBound, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def page_parts(maps: Maps, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """First-order part of each page's keys and values in each direction `[R, G, P]`, and of the rows after them `[R]`.
 
     Keys: G_t = scale sum over the group's heads of p_t (a_h . c_t) q_h, against the smaller of box and norm, or the
     nuclear norm of the page's matrix against its spectral radius. Values: G_t = sum of p_t a_h, likewise.
 
     Args:
-        tr, sets, bound: of the layer.
+        maps: of the layer.
         heads: a @ wo `[H, R, D]`.
     """
-    groups, scale = len(tr.wk), tr.q.shape[-1] ** -0.5
+    sets, groups = maps.sets, len(maps.trace.wk)
+    mass = (heads @ maps.weighted[:, :-1].mT * maps.scale).transpose(0, 1).unflatten(1, (groups, -1))
     heads = heads.transpose(0, 1).unflatten(1, (groups, -1))
-    p, c = (x[:, :-1].unflatten(0, (groups, -1)) for x in (tr.p, bound.centred))
-    q = tr.q.unflatten(0, (groups, -1))
-    mass = torch.einsum("rgmd,gmtd->rgmt", heads, c) * p * scale
+    p, q = (x.unflatten(0, (groups, -1)) for x in (maps.trace.p[:, :-1], maps.trace.q))
     keys, loose_keys = _page_bound(mass, q[None], (sets.key_norm, sets.key_box, sets.key_sigma), sets.page_size)
     box = sets.value_box[..., None]
     values, loose_values = _page_bound(p[None], heads, (sets.value_norm, box, sets.value_sigma), sets.page_size)

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.decode.ellipsoid import UP, ball, combine, gram_norm_upper, image, root, row_norms, trace_root, widen
-from proofkv_verify.decode.model import Layer, LayerTrace
+from proofkv_verify.decode.maps import Maps
+from proofkv_verify.decode.model import LayerTrace
 from proofkv_verify.decode.norm_half import NormBound, norm_half
 from proofkv_verify.decode.opened import Sets
 
@@ -26,10 +27,8 @@ class AttentionBound:
     """What the attention half of one layer adds to the uncertainty of the token.
 
     Attributes:
-        norm: the RMSNorm in front; map: exact Jacobian of the half, residual to residual `[d, d]`.
-        after_norm: Jacobian from the normalised input to the output `[d, d]`; heads: the same per head, without the
-            token's own value `[H, D, d]`.
-        centred: c_i `[H, n, D]`; kappa: score change by key errors; rest: the symbols' second part `[H, n]`.
+        norm: the RMSNorm in front.
+        kappa: score change by key errors `[H, n]`; rest: the segments' other part `[H, n]`.
         moved: bound on |p'_i - p_i| / p_i `[H, n]`; value_norm: L2 radius of each row's value, own value too `[H, n]`.
         zz: bound on 1 - 1/Z `[H]`; tensor: the quadratic map, `[H, D, m, m]`.
         p_in: ellipsoid of the normalised input; eta: the largest |eps_i| bound, NaN or above 8 where it failed.
@@ -37,10 +36,6 @@ class AttentionBound:
     """
 
     norm: NormBound
-    map: Tensor
-    after_norm: Tensor
-    heads: Tensor
-    centred: Tensor
     kappa: Tensor
     rest: Tensor
     moved: Tensor
@@ -59,42 +54,45 @@ class AttentionBound:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scores:
-    """Per head: rows N `[H, n, D + 1]` with L_i dh = N_i y, y in E(Z Z'), reduced rows N Z, and sup |dq|, |dk|, |dv|."""
+class _Reach:
+    """Per head: rows `[H, n, D + 1]` with centred score change rows @ z, |z| <= 1; and sup |dq|, |dk|, |dv|."""
 
-    reduced: Tensor
-    maps: Tensor
     rows: Tensor
     dq: Tensor
     dk: Tensor
     dv: Tensor
 
 
-def attention_half(layer: Layer, tr: LayerTrace, sets: Sets, p: Tensor, noise: float) -> AttentionBound:
-    """Bounds the residual stream after attention, given that before it the error lies in E(p)."""
-    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
-    norm = norm_half(tr.x, tr.rho, p)
-    centred = tr.values[of] - tr.o[:, None]
-    scores = _scores(layer, tr, of, norm.out)
-    kappa, bil = key_radii(tr, sets, of, scores.dq, scores.dk)
-    lin = row_norms(scores.reduced)
+def attention_half(
+    maps: Maps, p: Tensor, noise: float, tail_kappa: Tensor | None = None, *, remainder_only: bool = False
+) -> AttentionBound:
+    """Bounds the residual stream after attention, given that before it the error lies in E(p).
+
+    Args:
+        maps: the Jacobians of the layer.
+        p: ellipsoid of the error before.
+        noise: radius of the trace's rounding.
+        tail_kappa: sharper score changes by the keys of the last rows before the token's own `[H, m]`.
+        remainder_only: `out` is what the Jacobians leave out: no image of E(p), no first order of keys and values, and
+            not the norm's remainders either.
+    """
+    tr, sets = maps.trace, maps.sets
+    norm = norm_half(tr.x, tr.rho, maps.norm, p)
+    reach = _reach(maps, norm.out)
+    kappa, bil = key_radii(tr, sets, maps.of, reach.dq, reach.dk)
+    if tail_kappa is not None and tail_kappa.shape[1]:
+        kappa[:, -1 - tail_kappa.shape[1] : -1] = tail_kappa
+    lin = row_norms(reach.rows)
     eta = (lin + centred_radius(tr.p, kappa + bil)) * UP
     e2 = exp_minus_linear(eta)
     rest = (e2 - lin.square() / 2).clamp_min(0) + bil + 1e-12 * e2
     z1 = (tr.p * e2).sum(-1) * UP
     zz = z1 / (1 + z1) * UP
     moved = torch.maximum(torch.expm1(eta), 1 - (1 - zz)[:, None] * torch.exp(-eta)) * UP + 1e-15
-    value_norm = torch.nn.functional.pad(sets.value_norm, (0, 1))
-    value_norm[:, -1] = scores.dv
-    weighted = tr.p[..., None] * centred
-    heads = weighted.mT @ scores.rows @ scores.maps
-    full = heads + tr.p[:, -1, None, None] * layer.wv[of]
-    after_norm = (layer.wo @ full).sum(0)
-    bound = AttentionBound(
-        norm, torch.eye(len(tr.x), dtype=p.dtype) + after_norm @ norm.jacobian, after_norm, heads, centred, kappa, rest,
-        moved, value_norm[of], zz, _tensor(weighted, scores.reduced), norm.out, eta.max(), noise, p,
-    )  # fmt: skip
-    return _with_out(bound, layer, tr, sets)
+    value_norm = torch.cat([sets.value_norm, reach.dv[:, None]], 1)[maps.of]
+    tensor = _tensor(maps.weighted, reach.rows)
+    bound = AttentionBound(norm, kappa, rest, moved, value_norm, zz, tensor, norm.out, eta.max(), noise, p)
+    return replace(bound, out=_remainder_out(bound, maps) if remainder_only else _out(bound, maps))
 
 
 def exp_minus_linear(eta: Tensor) -> Tensor:
@@ -122,23 +120,15 @@ def key_radii(tr: LayerTrace, sets: Sets, of: Tensor, dq: Tensor, dk: Tensor) ->
     return torch.nn.functional.pad(kappa, (0, 1)), torch.cat([bil, own[:, None]], 1)
 
 
-def _scores(layer: Layer, tr: LayerTrace, of: Tensor, p_h: Tensor) -> _Scores:
-    scale, b = tr.q.shape[-1] ** -0.5, root(p_h)
-    own = (tr.q[:, None] @ tr.wk[of]) * scale
-    maps = torch.cat([tr.wq * scale, own], 1)
-    keys = tr.keys[of]
-    last = -tr.p.clone()
-    last[:, -1] += 1
-    rows = torch.cat([keys - tr.p[:, None] @ keys, last[..., None]], 2)
-    reached = maps @ b
+def _reach(maps: Maps, p_h: Tensor) -> _Reach:
+    b = root(p_h)
+    reached = maps.turns @ b
     factor = root(widen(reached @ reached.mT, reached.square().sum((-2, -1))))
-    return _Scores(
-        reduced=rows @ factor,
-        maps=maps,
-        rows=rows,
-        dq=gram_norm_upper(reached[:, :-1]) / scale * UP,
-        dk=gram_norm_upper(tr.wk @ b) * UP,
-        dv=gram_norm_upper(layer.wv @ b) * UP,
+    return _Reach(
+        rows=maps.rows @ factor,
+        dq=gram_norm_upper(reached[:, :-1]) / maps.scale * UP,
+        dk=gram_norm_upper(maps.trace.wk @ b) * UP,
+        dv=gram_norm_upper(maps.layer.wv @ b) * UP,
     )
 
 
@@ -155,26 +145,34 @@ def page_groups(terms: Tensor, group: Tensor, page_size: int) -> tuple[Tensor, T
     return torch.where(won, group, paged), won
 
 
-def _with_out(bound: AttentionBound, layer: Layer, tr: LayerTrace, sets: Sets) -> AttentionBound:
-    """Adds the ellipsoid after the half: the image of E(p), the norm's remainders, each head's own sets, the rounding."""
-    metric = layer.wo.mT @ layer.wo
-    heads = layer.wo @ _head_sets(bound, tr, sets, metric) @ layer.wo.mT
-    parts = [image(bound.map, bound.norm.p), *bound.norm.remainder(bound.after_norm), *heads.unbind(0)]
+def _out(bound: AttentionBound, maps: Maps) -> Tensor:
+    """The ellipsoid after the half: the image of E(p), the norm's remainders, each head's own sets, the rounding."""
+    wo = maps.layer.wo
+    heads = wo @ _head_sets(bound, maps, wo.mT @ wo, first_order=True) @ wo.mT
+    parts = [image(maps.attention, bound.norm.p), *bound.norm.remainder(maps.attention_out), *heads.unbind(0)]
     out = combine([*parts, ball(bound.noise, parts[0])])
-    return replace(bound, out=widen(out, out.diagonal().sum()))
+    return widen(out, out.diagonal().sum())
 
 
-def _head_sets(bound: AttentionBound, tr: LayerTrace, sets: Sets, metric: Tensor) -> Tensor:
-    """Ellipsoids in each head's output `[H, D, D]`: token symbols, values, the quadratic map and the change of Z."""
-    lengths = ((bound.centred @ metric) * bound.centred).sum(-1).clamp_min(0).sqrt() + 1e-9 * bound.centred.norm(dim=-1)
-    symbols = _symbols(bound, tr, sets, lengths)
-    values = value_radius(tr, bound, sets)
+def _remainder_out(bound: AttentionBound, maps: Maps) -> Tensor:
+    """The ellipsoid of all that is neither linear in the error before nor first order in keys and values."""
+    wo = maps.layer.wo
+    heads = wo @ _head_sets(bound, maps, wo.mT @ wo, first_order=False) @ wo.mT
+    out = combine([*heads.unbind(0), ball(bound.noise, heads[0])])
+    return widen(out, out.diagonal().sum())
+
+
+def _head_sets(bound: AttentionBound, maps: Maps, metric: Tensor, *, first_order: bool) -> Tensor:
+    """Ellipsoids in each head's output `[H, D, D]`: token segments, values, the quadratic map and the change of Z."""
+    every = _symbols(bound, maps, metric)
+    symbols = every if first_order else _symbols(replace(bound, kappa=torch.zeros_like(bound.kappa)), maps, metric)
+    values = value_radius(bound, maps, first_order=first_order)
     flat = bound.tensor.flatten(-2)
     quadratic = flat @ flat.mT / 4
-    linear = image(bound.heads, bound.p_in)
+    linear = image(maps.heads, bound.p_in)
     heads = []
-    for h in range(len(tr.q)):
-        drift = combine_in([linear[h], symbols[h]], metric[h]) * bound.zz[h].square()
+    for h in range(len(maps.of)):
+        drift = combine_in([linear[h], every[h]], metric[h]) * bound.zz[h].square()
         parts = [symbols[h], ball(values[h], symbols[h]), widen(quadratic[h], quadratic[h].diagonal().sum()), drift]
         heads.append(combine_in(parts, metric[h]))
     return torch.stack(heads)
@@ -188,13 +186,14 @@ def combine_in(parts: list[Tensor], metric: Tensor) -> Tensor:
     return total * sum((p / w for p, w in zip(parts, safe, strict=True)), torch.zeros_like(metric))
 
 
-def _symbols(bound: AttentionBound, tr: LayerTrace, sets: Sets, lengths: Tensor) -> Tensor:
+def _symbols(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
     """The segments along p_i c_i, keys' part by page in whichever form is smaller: C' diag(weights) C, per head."""
+    tr, sets, c = maps.trace, maps.sets, maps.centred
     pages, size = sets.key_sigma.shape[-1], sets.page_size
-    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
+    lengths = ((c @ metric) * c).sum(-1).clamp_min(0).sqrt() + 1e-9 * c.norm(dim=-1)
     scaled, inside = tr.p * lengths, pages * size
     paged = scaled[:, :inside].unflatten(1, (pages, size))
-    reach = row_norms(tr.q)[:, None] * tr.q.shape[-1] ** -0.5 * sets.key_sigma[of] * UP
+    reach = row_norms(tr.q)[:, None] * maps.scale * sets.key_sigma[maps.of] * UP
     _, won = page_groups(bound.kappa * scaled, reach * row_norms(paged), size)
     alone = torch.where(won[..., None], 0.0, bound.kappa[:, :inside].unflatten(1, (pages, size))).flatten(1)
     alone = torch.cat([alone, bound.kappa[:, inside:]], 1) + bound.rest
@@ -204,17 +203,20 @@ def _symbols(bound: AttentionBound, tr: LayerTrace, sets: Sets, lengths: Tensor)
     weights = alone * tr.p / safe
     spread = torch.where(won, reach.square() / torch.where(group == 0, 1.0, group), 0.0)
     weights[:, :inside] += (spread[..., None] * tr.p[:, :inside].unflatten(1, (pages, size)).square()).flatten(1)
-    return total[:, None, None] * ((bound.centred * weights[..., None]).mT @ bound.centred) * UP
+    return total[:, None, None] * ((c * weights[..., None]).mT @ c) * UP
 
 
-def value_radius(tr: LayerTrace, bound: AttentionBound, sets: Sets) -> Tensor:
+def value_radius(bound: AttentionBound, maps: Maps, *, first_order: bool = True) -> Tensor:
     """Radius of what value errors add to each head's output `[H]`: at the weights, by page, and by the weights' change.
 
     The token's own value is in the Jacobian at its weight, so only the change of the weight is counted for it.
     """
-    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
+    sets, p = maps.sets, maps.trace.p
     pages, size = sets.value_sigma.shape[-1], sets.page_size
-    paged = tr.p[:, : pages * size].unflatten(1, (pages, size))
-    weighted = tr.p * bound.value_norm
-    best, _ = page_groups(weighted, row_norms(paged) * sets.value_sigma[of], size)
-    return (best.sum(-1) + weighted[:, pages * size : -1].sum(-1) + (bound.moved * weighted).sum(-1)) * UP
+    paged = p[:, : pages * size].unflatten(1, (pages, size))
+    weighted = p * bound.value_norm
+    change = (bound.moved * weighted).sum(-1) * UP
+    if not first_order:
+        return change
+    best, _ = page_groups(weighted, row_norms(paged) * sets.value_sigma[maps.of], size)
+    return (best.sum(-1) + weighted[:, pages * size : -1].sum(-1) + change) * UP

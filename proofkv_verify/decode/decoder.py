@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from proofkv_verify.decode.enclosure import Enclosure, directions
 from proofkv_verify.decode.full_cache import FullCache, row_of
 from proofkv_verify.decode.loop import ContradictionError, Decider, Decision, open_cache
-from proofkv_verify.decode.model import Model, Trace, check_ids
+from proofkv_verify.decode.model import Model, Trace, advance, check_ids
 from proofkv_verify.decode.opened import Opened
-from proofkv_verify.decode.pages import FULL, Scheme
+from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.policy import Policy, parse_policy
-from proofkv_verify.decode.record import Outcome, StepRecord, Summary, summarise
+from proofkv_verify.decode.meter import Meter, decided, verified
+from proofkv_verify.decode.record import StepRecord, Summary, summarise
 from proofkv_verify.decode.tail import Tail, tail_of
 from proofkv_verify.errors import InvalidInputError
 
@@ -30,7 +29,9 @@ class Result:
 
 
 @dataclass(slots=True)
-class _State:
+class _Run:
+    """A run in progress; `pending` are fed tokens whose exact rows are not known yet."""
+
     full: FullCache
     opened: Opened
     tail: Tail
@@ -74,60 +75,70 @@ class CertifiedDecoder:
         check_ids(self.model, ids, n)
         full = FullCache.of_prompt(self.model, ids[:-1])
         opened = open_cache(full, self.scheme)
-        state, token, left = _State(full, opened, tail_of(self.policy, self.model, opened), []), ids[-1], n
+        run, token, left = _Run(full, opened, tail_of(self.policy, self.model), []), ids[-1], n
         while left:
-            for record in self._advance(state, token, left):
+            for record in self._exact(run, token, left) if self.policy.kind == "exact" else self._uncertain(run, token):
                 yield record
                 token, left = record.token, left - 1
 
-    def _advance(self, state: _State, token: int, left: int) -> list[StepRecord]:
-        return self._exact(state, token, left) if self.policy.kind == "exact" else [self._uncertain(state, token)]
-
-    def _exact(self, state: _State, token: int, left: int) -> list[StepRecord]:
+    def _exact(self, run: _Run, token: int, left: int) -> Iterator[StepRecord]:
         """A certified step, drafts after it if the period asks for them, then one full-cache pass over all of these."""
-        start = time.perf_counter()
-        state.opened.begin_step(keep_levels=self.keep_levels)
-        decision = self.decider.decide(state.opened, token)
+        started = self._begin(run)
+        decision = self.decider.decide(run.opened, token)
         assert decision is not None  # with refinement allowed the last rung decides
-        spent, read = time.perf_counter() - start, (state.opened.payload_bits, state.opened.sidecar_bits)
-        drafted = state.tail.draft(state.opened, decision, min(self.policy.every, left) - 1)
-        records: list[StepRecord] = []
-        for at, (fed, drafted_token) in enumerate(zip([token, decision.token, *drafted], [decision.token, *drafted], strict=False)):
-            bits, trace = state.full.bits, state.full.step(fed)
-            state.opened.append(row_of(trace))
+        meter = started.stop(run.opened)
+        emitted = [decision.token, *draft(self.model, run.opened, decision, min(self.policy.every, left) - 1)]
+        for at, (fed, guess) in enumerate(zip([token, *emitted], emitted, strict=False)):
+            bits, trace = run.full.bits, run.full.step(fed)
+            run.opened.append(row_of(trace))
             if at == 0:
                 _check(decision, trace)
-                records.append(self._record(state, decision, trace, read, bits, spent))
+                yield decided(meter, decision, bits)
             else:
-                agreed: Outcome = "drafted" if trace.token == drafted_token else "anchored"
-                records.append(self._verified(state, trace, agreed, bits))
-            if trace.token != drafted_token:
-                break
-        return records
+                yield verified(meter.moved(at), trace, self.model, "drafted" if trace.token == guess else "anchored")
+            if trace.token != guess:
+                return
 
-    def _uncertain(self, state: _State, token: int) -> StepRecord:
+    def _uncertain(self, run: _Run, token: int) -> Iterator[StepRecord]:
         """A step certified over the uncertain tail, or else a full-cache pass over the tail and this token."""
-        start = time.perf_counter()
-        state.opened.begin_step(keep_levels=self.keep_levels)
-        position = state.opened.num_tokens
-        decision = None if len(state.pending) >= self.policy.every else state.tail.certify(state.opened, token)
-        read = (state.opened.payload_bits, state.opened.sidecar_bits)
-        state.pending.append(token)
+        started = self._begin(run)
+        decision = None if len(run.pending) >= self.policy.every else run.tail.certify(run.opened, token)
+        run.pending.append(token)
         if decision is not None:
-            spent = time.perf_counter() - start
-            return self._row(position, decision.token, decision.outcome, decision.enclosure, decision, read, 0, spent, state)
-        bits, trace = self._anchor(state)
-        spent = time.perf_counter() - start
-        return self._row(position, trace.token, "anchored", _measure(self.model, trace), None, read, bits, spent, state)
+            yield decided(started.stop(run.opened), decision, 0)
+            return
+        meter, bits = started.stop(run.opened), run.full.bits
+        yield verified(meter, self._anchor(run), self.model, "anchored", bits)
 
-    def _anchor(self, state: _State) -> tuple[int, Trace]:
+    def _begin(self, run: _Run) -> Meter:
+        run.opened.begin_step(keep_levels=self.keep_levels)
+        return Meter.start(run.opened)
+
+    def _anchor(self, run: _Run) -> Trace:
         """Recomputes the rows of all pending tokens by full-cache steps and verifies the tokens emitted since."""
-        state.opened.drop_uncertain(len(state.pending) - 1)
-        bits, expected = state.full.bits, state.pending[1:]
-        for at, fed in enumerate(state.pending):
-            trace = state.full.step(fed)
-            state.opened.append(row_of(trace))
-            if at < len(expected) and trace.token != expected[at]:
-                raise ContradictionError(f"a certified token is {expected[at]}, the full cache's is {trace.token}")
-        state.pending, state.tail = [], tail_of(self.policy, self.model, state.opened)
-        return bits, trace
+        run.opened.drop_uncertain()
+        for fed, expected in zip(run.pending, [*run.pending[1:], None], strict=True):
+            trace = run.full.step(fed)
+            run.opened.append(row_of(trace))
+            if expected is not None and trace.token != expected:
+                raise ContradictionError(f"a certified token is {expected}, the full cache's is {trace.token}")
+        run.pending, run.tail = [], tail_of(self.policy, self.model)
+        return trace
+
+
+def _check(decision: Decision, full: Trace) -> None:
+    if decision.token != full.token:
+        raise ContradictionError(f"a {decision.outcome} token is {decision.token}, the full cache's is {full.token}")
+
+
+def draft(model: Model, opened: Opened, decision: Decision, count: int) -> list[int]:
+    """Tokens that the compressed pages would emit after a decision, over rows that nothing is known about."""
+    tokens: list[int] = []
+    rows = [row_of(decision.trace)]
+    while len(tokens) < count:
+        tail = torch.stack(rows, -2)
+        caches = [opened.cache(i).extended(tail[0, i], tail[1, i]) for i in range(len(model.layers))]
+        trace = advance(model, ([decision.token, *tokens])[-1], caches[0].keys.shape[1], caches)
+        rows.append(row_of(trace))
+        tokens.append(trace.token)
+    return tokens

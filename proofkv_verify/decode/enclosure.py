@@ -11,6 +11,7 @@ from torch import Tensor
 from proofkv_verify.decode.adjoint import LayerBound, pull_back
 from proofkv_verify.decode.attention_half import attention_half
 from proofkv_verify.decode.ellipsoid import UP, support
+from proofkv_verify.decode.maps import maps_of
 from proofkv_verify.decode.mlp_half import mlp_half
 from proofkv_verify.decode.model import F64, Model, Trace
 from proofkv_verify.decode.noise import attention_noise, mlp_noise, score_noise
@@ -64,25 +65,21 @@ def directions(model: Model, trace: Trace) -> tuple[Tensor, Tensor]:
     return rows, gaps
 
 
-def layer_bounds(
-    model: Model, trace: Trace, sets: Sequence[Sets], *, propagate: bool = True
-) -> tuple[list[LayerBound], str]:
-    """The bounds of all layers up to the first that failed, and why it failed ("" if none did).
-
-    Without `propagate` every layer is taken at an exact residual stream: its Jacobians, and no bound of a step.
-    """
+def layer_bounds(model: Model, trace: Trace, sets: Sequence[Sets]) -> tuple[list[LayerBound], str]:
+    """The bounds of all layers up to the first that failed, and why it failed ("" if none did)."""
     p = torch.zeros(len(trace.final), len(trace.final), dtype=F64)
     after = [tr.x for tr in trace.layers[1:]] + [trace.final]
     found: list[LayerBound] = []
     for at, (layer, tr, known) in enumerate(zip(model.layers, trace.layers, sets, strict=True)):
-        attention = attention_half(layer, tr, known, p, attention_noise(layer, tr))
-        if attention.failed and propagate:
+        maps = maps_of(layer, tr, known)
+        attention = attention_half(maps, p, attention_noise(layer, tr))
+        if attention.failed:
             return found, f"the attention bound of layer {at} diverged"
-        mlp = mlp_half(layer, tr, attention.out if propagate else p, mlp_noise(layer, tr, after[at]))
-        if mlp.failed and propagate:
+        mlp = mlp_half(maps, attention.out, mlp_noise(layer, tr, after[at]))
+        if mlp.failed:
             return found, f"the MLP bound of layer {at} diverged"
-        found.append(LayerBound(layer, tr, known, attention, mlp))
-        p = mlp.out if propagate else p
+        found.append(LayerBound(maps, attention, mlp))
+        p = mlp.out
     return found, ""
 
 
@@ -101,7 +98,7 @@ def enclose(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
     for start, end in ((0, RIVALS_FIRST), (RIVALS_FIRST, len(left))):
         picked = left[start:end]
         if len(picked) and bool((gaps > radii)[left[:start]].all()):
-            radii[picked] = torch.minimum(radii[picked], pull_back(bounds, rows[picked]).radius)
+            radii[picked] = torch.minimum(radii[picked], pull_back(bounds, rows[picked]))
     return Enclosure("ellipsoid", True, trace.token, gaps, radii, "")
 
 

@@ -47,10 +47,7 @@ class FullCache:
         """Runs the full cache on a token and stores its row."""
         trace = advance(self.model, token, self.position, self.caches)
         row = row_of(trace)
-        self.caches = [
-            Cache(torch.cat([c.keys, row[0, i][:, None]], 1), torch.cat([c.values, row[1, i][:, None]], 1))
-            for i, c in enumerate(self.caches)
-        ]
+        self.caches = [c.extended(row[0, i][:, None], row[1, i][:, None]) for i, c in enumerate(self.caches)]
         return trace
 
 

@@ -13,7 +13,7 @@ from proofkv_verify.decode.full_cache import FullCache
 from proofkv_verify.decode.methods import method_named
 from proofkv_verify.decode.model import Model, Trace, advance
 from proofkv_verify.decode.noise import score_noise
-from proofkv_verify.decode.opened import Opened
+from proofkv_verify.decode.opened import Opened, Sets
 from proofkv_verify.decode.pages import FULL, Scheme, compress, paged_rows
 from proofkv_verify.decode.planner import needs, next_levels
 from proofkv_verify.decode.record import Outcome
@@ -80,20 +80,26 @@ class Decider:
         gaps, raised, rounds, at = Gaps(), 0, 0, 0
         enclose = method_named(self.method)
         while True:
-            start = time.perf_counter()
-            trace = advance(self.model, token, opened.num_tokens, [opened.cache(i) for i in range(len(self.model.layers))])
-            forward = time.perf_counter() - start
-            sets = [opened.sets(i) for i in range(len(self.model.layers))]
+            trace, sets, forward = plain_step(self.model, opened, token)
             found = enclose(self.model, trace, sets)
             noise = score_noise(self.model.head, trace.final)
             if gaps.meet(found, noise + noise[trace.token]):
                 return Decision(trace.token, "refined" if rounds else "certified", trace, found, rounds, raised, forward)
             if not refine:
                 return None
-            if bool((opened.levels == FULL).all()) and not opened.tail_norm.any():
+            if bool((opened.levels == FULL).all()) and not opened.uncertain:
                 return Decision(trace.token, "full", trace, found, rounds, raised, forward)
             wanted, at = next_levels(needs(self.model, trace, sets), opened.levels, opened.scheme.ladder, at)
             raised, rounds = raised + opened.refine(wanted), rounds + 1
+
+
+def plain_step(model: Model, opened: Opened, token: int) -> tuple[Trace, list[Sets], float]:
+    """The nominal step on the rows as read, the uncertainty set of each layer, and the seconds of the forward pass."""
+    caches = [opened.cache(i) for i in range(len(model.layers))]
+    start = time.perf_counter()
+    trace = advance(model, token, opened.num_tokens, caches)
+    seconds = time.perf_counter() - start
+    return trace, [opened.sets(i) for i in range(len(model.layers))], seconds
 
 
 def open_cache(full: FullCache, scheme: Scheme) -> Opened:

@@ -7,10 +7,11 @@ from typing import TypeAlias
 
 import torch
 
-from proofkv_verify.decode.adjoint import pull_back
+from proofkv_verify.decode.adjoint import first_order
 from proofkv_verify.decode.composition import enclose_l2
-from proofkv_verify.decode.enclosure import Enclosure, directions, enclose, layer_bounds, rivals_by_gap
+from proofkv_verify.decode.enclosure import Enclosure, directions, enclose, rivals_by_gap
 from proofkv_verify.decode.interval import enclose_interval
+from proofkv_verify.decode.maps import all_maps
 from proofkv_verify.decode.model import Model, Trace
 from proofkv_verify.decode.opened import Sets
 from proofkv_verify.decode.vertex import enclose_vertex_last
@@ -22,10 +23,9 @@ Method: TypeAlias = Callable[[Model, Trace, Sequence[Sets]], Enclosure]
 def enclose_first_order(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
     """The page errors' first order alone. Not a bound: `proof` is false and nothing is ever certified by it."""
     rows, gaps = directions(model, trace)
-    bounds, _ = layer_bounds(model, trace, sets, propagate=False)
     radii = torch.zeros_like(gaps)
     rivals = rivals_by_gap(gaps, trace.token)
-    radii[rivals] = pull_back(bounds, rows[rivals]).first_order
+    radii[rivals], _ = first_order(all_maps(model.layers, trace, sets), rows[rivals])
     return Enclosure("first-order", False, trace.token, gaps, radii, "")
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.decode.ellipsoid import UP, ball, combine, gram_norm_upper, image, root, row_norms, widen
-from proofkv_verify.decode.model import Layer, LayerTrace
+from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.norm_half import NormBound, norm_half
 
 SILU_SECOND = 0.5
@@ -20,15 +20,13 @@ class MlpBound:
     """What the MLP half of one layer adds to the uncertainty of the token.
 
     Attributes:
-        norm: the RMSNorm in front; map: exact Jacobian of the half `[d, d]`; after_norm: from the normalised input `[d, d]`.
+        norm: the RMSNorm in front.
         gate, product: U = W1 B and W~ with quadratic part sum_c W2_c (U z)_c (W~ z)_c, |z| <= 1 `[f, d]`.
         third: bound on each neuron's third-order part `[f]`; third_ball: on the L2 norm of all of them.
         noise: radius of the rounding of the trace; out: ellipsoid of the residual after the half `[d, d]`.
     """
 
     norm: NormBound
-    map: Tensor
-    after_norm: Tensor
     gate: Tensor
     product: Tensor
     third: Tensor
@@ -42,43 +40,38 @@ class MlpBound:
         return self.norm.failed or not bool(self.out.isfinite().all())
 
 
-def silu_parts(u: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """silu(u), its first and its second derivative."""
-    s = torch.sigmoid(u)
-    first = s * (1 + u * (1 - s))
-    return u * s, first, s * (1 - s) * (2 + u * (1 - 2 * s))
+def mlp_half(maps: Maps, p: Tensor, noise: float, *, remainder_only: bool = False) -> MlpBound:
+    """Bounds the residual stream after the MLP, given that before it the error lies in E(p).
 
-
-def mlp_half(layer: Layer, tr: LayerTrace, p: Tensor, noise: float) -> MlpBound:
-    """Bounds the residual stream after the MLP, given that before it the error lies in E(p)."""
-    norm = norm_half(tr.mid, tr.rho2, p)
+    With `remainder_only`, `out` leaves out the image of E(p) under the Jacobian.
+    """
+    layer, tr = maps.layer, maps.trace
+    norm = norm_half(tr.mid, tr.rho2, maps.norm2, p)
     b = root(norm.out)
-    value, first, second = silu_parts(tr.u)
+    _, first, second = maps.silu
     gate, up = layer.w1 @ b, layer.w3 @ b
     product = first[:, None] * up + (second * tr.g / 2)[:, None] * gate
     reach, reach_up = row_norms(gate), row_norms(up)
     theta = (SILU_THIRD / 6 * tr.g.abs() * reach + SILU_SECOND / 2 * reach_up) * UP
     third_ball = gram_norm_upper((theta * reach)[:, None] * gate)
-    after_norm = layer.w2 @ ((first * tr.g)[:, None] * layer.w1 + value[:, None] * layer.w3)
-    bound = MlpBound(
-        norm, torch.eye(len(tr.mid), dtype=p.dtype) + after_norm @ norm.jacobian, after_norm, gate, product,
-        theta * reach.square() * UP, third_ball, noise, p,
-    )  # fmt: skip
-    return _with_out(bound, layer)
+    bound = MlpBound(norm, gate, product, theta * reach.square() * UP, third_ball, noise, p)
+    return replace(bound, out=_out(bound, maps, remainder_only=remainder_only))
 
 
-def _with_out(bound: MlpBound, layer: Layer) -> MlpBound:
-    parts = [image(bound.map, bound.norm.p), *bound.norm.remainder(bound.after_norm), _quadratic(bound, layer)]
-    third = bound.third_ball.square() * (layer.w2 @ layer.w2.T)
+def _out(bound: MlpBound, maps: Maps, *, remainder_only: bool) -> Tensor:
+    w2 = maps.layer.w2
+    linear = [] if remainder_only else [image(maps.mlp, bound.norm.p)]
+    parts = [*linear, *bound.norm.remainder(maps.mlp_out), _quadratic(bound, w2)]
+    third = bound.third_ball.square() * (w2 @ w2.T)
     out = combine([*parts, widen(third, third.diagonal().sum()), ball(bound.noise, parts[0])])
-    return replace(bound, out=widen(out, out.diagonal().sum()))
+    return widen(out, out.diagonal().sum())
 
 
-def _quadratic(bound: MlpBound, layer: Layer) -> Tensor:
+def _quadratic(bound: MlpBound, w2: Tensor) -> Tensor:
     """W2 (1/2)[(UU')o(W~W~') + (UW~')o(UW~')'] W2': T(z, z) lies in E(T T') because |z z'|_F = |z|^2 <= 1."""
     u, w = bound.gate, bound.product
     mixed = u @ w.T
     inner = ((u @ u.T) * (w @ w.T) + mixed * mixed.T) / 2
-    out = layer.w2 @ inner @ layer.w2.T
+    out = w2 @ inner @ w2.T
     # 1e-12 of |W2|_F^2 tr(inner) covers the Gram products too: their errors are relative to |u_c| |w_c|
-    return widen(out, 1e-2 * layer.w2.square().sum() * inner.diagonal().sum() + out.diagonal().sum())
+    return widen(out, 1e-2 * w2.square().sum() * inner.diagonal().sum() + out.diagonal().sum())

@@ -70,6 +70,10 @@ class Cache:
     keys: Tensor
     values: Tensor
 
+    def extended(self, keys: Tensor, values: Tensor) -> Cache:
+        """This cache with more rows `[G, m, D]` behind it."""
+        return Cache(torch.cat([self.keys, keys], 1), torch.cat([self.values, values], 1))
+
 
 @dataclass(frozen=True, slots=True)
 class LayerTrace:
@@ -193,8 +197,8 @@ def turn(weights: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 def _normalise(x: Tensor, eps: float) -> tuple[float, Tensor]:
-    rho = float((x @ x / len(x) + eps).sqrt())
-    return rho, x / rho
+    rho = (x @ x / len(x) + eps).sqrt()
+    return float(rho.detach()), x / rho
 
 
 def advance(model: Model, token: int, position: int, caches: Sequence[Cache]) -> Trace:

@@ -34,6 +34,12 @@ def attention_noise(layer: Layer, tr: LayerTrace) -> float:
     return 4 * (mixed * len(tr.q) ** 0.5 + _U * float(tr.mid.norm()))
 
 
+def row_noise(layer: Layer, tr: LayerTrace) -> float:
+    """Bound on the rounding of the token's own key and value (L2)."""
+    step = (2 * len(tr.x) + 16 + 8 * (tr.p.shape[1] + 8)) * _U
+    return 4 * step * float(tr.h.norm()) * max(_frobenius(tr.wk), _frobenius(layer.wv))
+
+
 def mlp_noise(layer: Layer, tr: LayerTrace, after: Tensor) -> float:
     """Radius (L2, residual stream) of the rounding in one MLP half; `after` is the residual stream behind it."""
     d, wide = len(tr.x), len(tr.u)

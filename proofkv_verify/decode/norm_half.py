@@ -47,7 +47,7 @@ class NormBound:
         return (directions @ self.direction).abs() * self.beta * UP + support(self.p, directions) * self.alpha / self.rho
 
 
-def norm_half(x: Tensor, rho: float, p: Tensor) -> NormBound:
+def norm_half(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
     """Bounds RMSNorm (gain folded away) around x over E(P): tau < 1 keeps the true RMS away from 0.
 
     With t = x.delta/(d rho^2) in [-tau, tau] and m = |delta|^2/(d rho^2) in [t^2, mu], the factor rho/rho' is
@@ -60,7 +60,6 @@ def norm_half(x: Tensor, rho: float, p: Tensor) -> NormBound:
     # 1e-15: the rounding of 1/(1 - tau) - 1 for tau near 0
     alpha = torch.maximum(1 / (1 - safe) - 1, 1 - (1 + 2 * safe + mu).rsqrt()) * UP + 1e-15
     beta = torch.maximum(mu / 2, safe.square() / (1 - safe)) * UP
-    jacobian = (torch.eye(len(x), dtype=x.dtype) - torch.outer(x, x) / size) / rho
     bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
     out = combine([image(jacobian, p), *bound.remainder(torch.eye(len(x), dtype=x.dtype))])
     return replace(bound, out=out)

@@ -39,6 +39,7 @@ class Opened:
     Attributes:
         levels: bits read of each unit, int64 `[2, L, G, P]`, 16 for the stored rows.
         tail: rows after the last full page `[2, L, G, r, D]`; tail_norm: L2 radius of each, 0 where exact `[2, L, G, r]`.
+        uncertain: how many of the last rows are not exact.
         payload_bits, sidecar_bits: read so far, sidecars with scales included.
     """
 
@@ -49,6 +50,7 @@ class Opened:
     levels: Tensor = field(init=False)
     restored: Tensor = field(init=False)
     codes: Tensor = field(init=False)
+    uncertain: int = 0
     payload_bits: int = 0
     sidecar_bits: int = 0
 
@@ -174,9 +176,10 @@ class Opened:
         Raises:
             InvalidInputError: an earlier row of the tail is not exact.
         """
-        if self.tail_norm.any():
+        if self.uncertain:
             raise InvalidInputError("tail", "exact rows before a row that is exact", "a row with a radius")
         self.append_uncertain(row, torch.zeros(row.shape[:-1], dtype=F64))
+        self.uncertain = 0
         if self.tail.shape[-2] == self.scheme.page_size:
             self._close()
 
@@ -184,11 +187,12 @@ class Opened:
         """Adds a row `[2, L, G, D]` that is known up to L2 radii `[2, L, G]`; it never enters a page."""
         self.tail = torch.cat([self.tail, row[..., None, :]], -2)
         self.tail_norm = torch.cat([self.tail_norm, norm[..., None]], -1)
+        self.uncertain += 1
 
-    def drop_uncertain(self, count: int) -> None:
-        """Takes the last `count` rows off, which were not exact, before the exact ones are appended."""
-        keep = self.tail.shape[-2] - count
-        self.tail, self.tail_norm = self.tail[..., :keep, :], self.tail_norm[..., :keep]
+    def drop_uncertain(self) -> None:
+        """Takes the rows off that were added as uncertain, before the exact ones are appended."""
+        keep = self.tail.shape[-2] - self.uncertain
+        self.tail, self.tail_norm, self.uncertain = self.tail[..., :keep, :], self.tail_norm[..., :keep], 0
 
     def _close(self) -> None:
         fresh = Opened(compress(self.tail[:, :, :, None], self.scheme), self.scheme, self.tail[..., :0, :])

@@ -14,8 +14,10 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.adjoint import LayerBound, pull_back
-from proofkv_verify.decode.enclosure import directions, layer_bounds, rivals_by_gap
+from proofkv_verify.decode.adjoint import first_order
+from proofkv_verify.decode.attention_half import key_radii
+from proofkv_verify.decode.enclosure import directions, rivals_by_gap
+from proofkv_verify.decode.maps import Maps, all_maps
 from proofkv_verify.decode.model import F64, Model, Trace
 from proofkv_verify.decode.opened import Sets
 from proofkv_verify.decode.pages import FULL
@@ -44,26 +46,26 @@ def needs(model: Model, trace: Trace, sets: Sequence[Sets]) -> Needs:
     """Scores the units by the Jacobians of the nominal step; ties and rounding are resolved by index, always alike."""
     rows, gaps = directions(model, trace)
     rivals = rivals_by_gap(gaps, trace.token)[:PLANNED_RIVALS]
-    bounds, _ = layer_bounds(model, trace, sets, propagate=False)
-    units = pull_back(bounds, rows[rivals]).units
+    maps = all_maps(model.layers, trace, sets)
+    _, units = first_order(maps, rows[rivals])
     close = gaps[rivals].clamp_min(1e-6)
     share = (units / close[:, None, None, None, None]).amax(0)
-    weight = torch.ones(len(bounds), dtype=F64)
+    weight = torch.ones(len(maps), dtype=F64)
     weight[-1] = _LAST_WEIGHT
-    sizes = torch.stack([_sizes(bound) for bound in bounds], 1)
+    sizes = torch.stack([_sizes(at) for at in maps], 1)
     return Needs(units, gaps[rivals], 2 * share + sizes * weight[:, None, None] / _SIZE_LIMIT)
 
 
-def _sizes(bound: LayerBound) -> Tensor:
+def _sizes(maps: Maps) -> Tensor:
     """How much of the residual stream each unit can move, to first order and relative to its norm `[2, G, P]`."""
-    tr, sets, attention = bound.trace, bound.sets, bound.attention
+    tr, sets = maps.trace, maps.sets
     pages, groups = sets.key_sigma.shape[-1], len(tr.wk)
-    metric = bound.layer.wo.mT @ bound.layer.wo
-    lengths = ((attention.centred @ metric) * attention.centred).sum(-1).clamp_min(0).sqrt()
-    keys = attention.kappa * tr.p * lengths
-    values = tr.p * attention.value_norm * metric.diagonal(dim1=-2, dim2=-1).sum(-1).sqrt()[:, None] / tr.q.shape[1] ** 0.5
-    both = torch.stack([keys, values])[..., : pages * sets.page_size]
-    per_page = both.unflatten(-1, (pages, sets.page_size)).sum(-1)
+    metric = maps.layer.wo.mT @ maps.layer.wo
+    lengths = ((maps.weighted @ metric) * maps.weighted).sum(-1).clamp_min(0).sqrt()[:, :-1]
+    kappa, _ = key_radii(tr, sets, maps.of, torch.zeros(len(maps.of), dtype=F64), torch.zeros(groups, dtype=F64))
+    spread = metric.diagonal(dim1=-2, dim2=-1).mean(-1).sqrt()[:, None]
+    both = torch.stack([kappa[:, :-1] * lengths, tr.p[:, :-1] * sets.value_norm[maps.of] * spread])
+    per_page = both[..., : pages * sets.page_size].unflatten(-1, (pages, sets.page_size)).sum(-1)
     return per_page.unflatten(1, (groups, -1)).sum(2) / tr.mid.norm()
 
 

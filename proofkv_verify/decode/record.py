@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -19,7 +20,8 @@ class StepRecord:
         margin: smallest gap over all rivals; radius: of the rival that is hardest; both in units of the nominal scores.
         rounds: reads after the first; units_opened: units raised in this step.
         bits: mean level of the units at the end; payload_bits, sidecar_bits: read in this step; anchor_bits: read by
-            full-cache passes at this step; seconds: spent on the step.
+            full-cache passes at this step; elements: of the whole cache.
+        seconds: spent on the step; forward_seconds: of them in the last plain forward pass, 0 where there was none.
     """
 
     position: int
@@ -33,6 +35,7 @@ class StepRecord:
     payload_bits: int
     sidecar_bits: int
     anchor_bits: int
+    elements: int
     seconds: float
     forward_seconds: float
 
@@ -43,12 +46,11 @@ class Summary:
 
     Attributes:
         steps: tokens emitted; certified, refined, full, anchored, drafted: how many ended so.
-        mean_bits: mean level of all units over the steps; units_opened: share of all units that a step raised, mean.
+        mean_bits: mean level of all units over the steps; units_opened: units that a step raised, mean.
         bytes_read: pages and sidecars for decisions; anchor_bytes: full-cache passes; full_bytes: what the full cache
             would have read for the same steps.
         time_ratio: step time over the plain forward pass.
-        mismatches: tokens that differ from the full cache's, None when it was not run beside.
-        exact: the policy's invariant was established at every step, so the sequence is the full cache's.
+        tokens_per_pass: tokens emitted per full-cache pass, infinite if there was none.
     """
 
     steps: int
@@ -63,5 +65,22 @@ class Summary:
     anchor_bytes: float
     full_bytes: float
     time_ratio: float
-    mismatches: int | None
-    exact: bool
+    tokens_per_pass: float
+
+
+def summarise(records: Sequence[StepRecord]) -> Summary:
+    """The totals of a run; all zero for an empty one."""
+    count = {name: sum(r.outcome == name for r in records) for name in ("certified", "refined", "full", "anchored", "drafted")}
+    steps, passes = len(records), sum(r.anchor_bits > 0 for r in records)
+    forward = sum(r.forward_seconds for r in records)
+    timed = sum(r.seconds for r in records if r.forward_seconds)
+    return Summary(
+        steps, **count,
+        mean_bits=sum(r.bits for r in records) / max(steps, 1),
+        units_opened=sum(r.units_opened for r in records) / max(steps, 1),
+        bytes_read=sum(r.payload_bits + r.sidecar_bits for r in records) / 8,
+        anchor_bytes=sum(r.anchor_bits for r in records) / 8,
+        full_bytes=sum(16 * r.elements for r in records) / 8,
+        time_ratio=timed / forward if forward else 0.0,
+        tokens_per_pass=steps / passes if passes else float("inf"),
+    )  # fmt: skip

@@ -33,38 +33,30 @@ def enclose_vertex_last(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enc
 
 def _radius(bounds: Sequence[LayerBound], rows: Tensor) -> Tensor:
     last = bounds[-1]
-    rest = mlp_remainder(last.layer, last.mlp, rows)
-    a = rows @ last.mlp.map
+    rest = mlp_remainder(last.maps, last.mlp, rows)
+    a = rows @ last.maps.mlp
     heads = _heads(last, a)
-    earlier = pull_back(bounds[:-1], a).radius if len(bounds) > 1 else torch.zeros(len(a), dtype=a.dtype)
+    earlier = pull_back(bounds[:-1], a) if len(bounds) > 1 else torch.zeros(len(a), dtype=a.dtype)
     return (rest + heads + torch.minimum(earlier, support(last.attention.norm.p, a)) + last.attention.noise * row_norms(a)) * UP
 
 
 def _heads(last: LayerBound, a: Tensor) -> Tensor:
     """How far the heads' outputs can fall in each direction, each row's score in its interval, each value in its ball."""
-    tr, bound = last.trace, last.attention
-    radius = score_radius(last)
-    heads = (a @ last.layer.wo).transpose(0, 1)
+    maps, bound = last.maps, last.attention
+    radius, logs = score_radius(last), maps.trace.p.log()
+    heads = a @ maps.layer.wo
     found = torch.zeros(len(a), dtype=a.dtype)
-    logs = tr.p.log()
-    for h in range(heads.shape[1]):
-        gain = -(heads[:, h] @ bound.centred[h].T) + row_norms(heads[:, h])[:, None] * bound.value_norm[h]
+    for h in range(len(heads)):
+        gain = -(heads[h] @ maps.centred[h].T) + row_norms(heads[h])[:, None] * bound.value_norm[h]
         found = found + vertex_maximum(logs[h].expand_as(gain), radius[h].expand_as(gain), gain)
     return found
 
 
 def score_radius(last: LayerBound) -> Tensor:
     """|eps_i| bounds `[H, n]` of the last layer: the query's reach by its own ellipsoid and the keys' errors."""
-    tr, bound = last.trace, last.attention
-    of = torch.arange(len(tr.q)) // (len(tr.q) // len(tr.wk))
-    scale = tr.q.shape[-1] ** -0.5
-    own = (tr.q[:, None] @ tr.wk[of]) * scale
-    keys = tr.keys[of]
-    moved = tr.p.clone().neg_()
-    moved[:, -1] += 1
-    reach = (keys - tr.p[:, None] @ keys) @ (tr.wq * scale) + moved[..., None] * own
-    lin = row_norms(reach @ root(bound.p_in))
-    return (lin + centred_radius(tr.p, bound.kappa + bound.rest)) * UP
+    maps, bound = last.maps, last.attention
+    lin = row_norms(maps.rows @ (maps.turns @ root(bound.p_in)))
+    return (lin + centred_radius(maps.trace.p, bound.kappa + bound.rest)) * UP
 
 
 def vertex_maximum(logits: Tensor, radius: Tensor, gain: Tensor) -> Tensor:

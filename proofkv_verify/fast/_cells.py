@@ -22,7 +22,7 @@ Value: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (s [r], mu [r]) -> uppe
 Multiplier: TypeAlias = Callable[[Tensor], Tensor]  # s [r] -> mu [r], any choice is sound
 
 _U = float(FP64.unit)
-_BISECTIONS = 30
+_BISECTIONS = 26
 DEFAULT_EDGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 0.9375, 0.96875, 0.984375, 1.0)
 
 
@@ -97,10 +97,11 @@ def fixed_cells(rows: Tensor, value: Value, multiplier: Multiplier) -> Tensor:
 def refined_cells(rows: Tensor, value: Value, multiplier: Multiplier, splits: int) -> tuple[Tensor, Tensor]:
     """A bound of s - P over [0, 1] from one multiplier an edge, halving each row's worst cell, and that cell's middle.
 
-    With mu_0, mu_1 > 0 at the ends of a cell, s - P <= max of V(s_0) + e mu_0, V(s_1) + e mu_1 in it, where
-    e = max(0, 1/mu_0 - 1/mu_1) (s_1 - s_0)/4. Proof: let 1/mu be linear in s between the ends. V(s)/mu(s) is
-    s/mu(s), a quadratic at most e above its chord, plus a convex function; so it stays below T/mu(s) inside the cell
-    if (V + e mu)/mu does so at both ends. The error is quadratic in the width.
+    A cell takes the multiplier of either end, or both: with mu_0, mu_1 > 0 at the ends of a cell,
+    s - P <= max of V(s_0) + e mu_0, V(s_1) + e mu_1 in it, where e = max(0, 1/mu_0 - 1/mu_1) (s_1 - s_0)/4.
+    Proof: let 1/mu be linear in s between the ends. V(s)/mu(s) is s/mu(s), a quadratic at most e above its chord,
+    plus a convex function; so it stays below T/mu(s) inside the cell if (V + e mu)/mu does so at both ends. The
+    error is quadratic in the width.
 
     Args:
         rows: any float64 [r]; gives device and size.
@@ -120,20 +121,32 @@ def refined_cells(rows: Tensor, value: Value, multiplier: Multiplier, splits: in
     index = torch.arange(rows.shape[0], device=rows.device)
     right = torch.ones((rows.shape[0], splits + 1), dtype=torch.int64, device=rows.device)  # edge at a cell's right
     worst = torch.full_like(s[:, 1:], -torch.inf)  # cell k has edge 0 or k + 1 at its left
-    worst[:, 0] = _cell(s, mu, v, torch.zeros_like(index), right[:, 0])
+
+    def cell(a: Tensor, b: Tensor) -> Tensor:
+        (s0, s1), (mu0, mu1), (v0, v1) = ((x[index, a], x[index, b]) for x in (s, mu, v))
+        return _cell((s0, s1), (mu0, mu1), (v0, v1), value)
+
+    worst[:, 0] = cell(torch.zeros_like(index), right[:, 0])
     for k in range(1, splits + 1):
         at = worst.argmax(-1)
         a, b = torch.where(at == 0, 0, at + 1), right[index, at]
         new = torch.full_like(index, k + 1)
-        s[:, k + 1] = (s[index, a] + s[index, b]) / 2
+        s[:, k + 1] = _between(s[index, a], s[index, b])
         mu[:, k + 1], v[:, k + 1] = _edge(s[:, k + 1], value, multiplier)
         old = worst[index, at]  # it bounds both halves as well
-        worst[index, at] = torch.minimum(_cell(s, mu, v, a, new), old)
+        worst[index, at] = torch.minimum(cell(a, new), old)
         right[index, at], right[:, k] = new, b
-        worst[:, k] = torch.minimum(_cell(s, mu, v, new, b), old)
+        worst[:, k] = torch.minimum(cell(new, b), old)
     at = worst.argmax(-1)
     a = torch.where(at == 0, 0, at + 1)
     return worst[index, at], (s[index, a] + s[index, right[index, at]]) / 2
+
+
+def _between(a: Tensor, b: Tensor) -> Tensor:
+    """A point of (a, b): 1/2 if inside, else the geometric middle of the distances to the nearer of 0 and 1."""
+    low = (torch.maximum(a, b / 64) * b).sqrt()
+    high = 1 - (torch.maximum(1 - b, (1 - a) / 64) * (1 - a)).sqrt()
+    return torch.where(b <= 0.5, low, torch.where(a >= 0.5, high, 0.5))
 
 
 def _edge(s: Tensor, value: Value, multiplier: Multiplier) -> tuple[Tensor, Tensor]:
@@ -142,11 +155,13 @@ def _edge(s: Tensor, value: Value, multiplier: Multiplier) -> tuple[Tensor, Tens
     return mu, value(s, mu)
 
 
-def _cell(s: Tensor, mu: Tensor, v: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    (s0, mu0, v0), (s1, mu1, v1) = ([x.gather(1, k.unsqueeze(1)).squeeze(1) for x in (s, mu, v)] for k in (a, b))
-    fall = up(up(1 / mu0) - down(1 / mu1)).clamp(min=0)
-    e = torch.where(mu0 >= mu1, 0.0, up(fall * up(s1 - s0)) / 4)
-    return torch.maximum(up(v0 + up(e * mu0)), up(v1 + up(e * mu1)))
+def _cell(s: tuple[Tensor, Tensor], mu: tuple[Tensor, Tensor], v: tuple[Tensor, Tensor], value: Value) -> Tensor:
+    """The bound of a cell from its two ends: s, multiplier and value at each."""
+    fall = up(up(1 / mu[0]) - down(1 / mu[1])).clamp(min=0)
+    e = torch.where(mu[0] >= mu[1], 0.0, up(fall * up(s[1] - s[0])) / 4)
+    both = torch.maximum(up(v[0] + up(e * mu[0])), up(v[1] + up(e * mu[1])))
+    left, right = torch.maximum(v[0], value(s[1], mu[0])), torch.maximum(value(s[0], mu[1]), v[1])
+    return torch.minimum(both, torch.minimum(left, right))
 
 
 def lower_value(t: Tokens, chosen: Tensor) -> Tensor:

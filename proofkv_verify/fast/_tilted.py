@@ -16,8 +16,9 @@ _SHRINK = 1 - float(16 * FP64.unit)
 def largest_mean_upper(t: Tokens, scores: Tensor) -> Tensor:
     """An upper bound of max over the box of sum q t, q the tilted weights; also for scores below 0.
 
-    For any number M with G(M) = sum w (r (t - M)_+ - (M - t)_+ / r) the maximum is at most M + max(G(M), 0)/B,
-    B = sum w / r, because G falls at least as fast as B. M is found by Newton steps from below.
+    For any M with G(M) = sum w (r (t - M)_+ - (M - t)_+ / r) <= 0 the maximum is at most M, and for any M at most
+    M + max(G(M), 0)/B, B = sum w / r, because G falls at least as fast as B. M is found by Newton steps from below
+    and two small steps beyond; no mean exceeds the largest score.
 
     Args:
         t: tokens [r, K] (r may be 1 for many rows of scores).
@@ -27,19 +28,31 @@ def largest_mean_upper(t: Tokens, scores: Tensor) -> Tensor:
         [r].
     """
     r, inverse = (1 + t.excess) * _GROW, _SHRINK / (1 + t.excess)
-    m = _newton(t, r, inverse, scores).unsqueeze(-1)
-    # The second factor covers the rounding of the difference.
+    m, slope = _newton(t, r, inverse, scores)
+    slack = _excess_upper(t, r, inverse, scores, m)
+    best = torch.minimum(up(m + up(slack / down(t.sum_lower(inverse, 1.0)))), scores.amax(-1))
+    for step in (2.0, 64.0):
+        beyond = up(m + up(step * slack / slope))
+        holds = _excess_upper(t, r, inverse, scores, beyond) == 0
+        best = torch.where(holds, torch.minimum(best, beyond), best)
+    return best
+
+
+def _excess_upper(t: Tokens, r: Tensor, inverse: Tensor, scores: Tensor, m: Tensor) -> Tensor:
+    """An upper bound of max(G(m), 0)."""
+    m = m.unsqueeze(-1)
+    # One inflation more than for r itself: it covers the rounding of the difference.
     over, below = (scores - m).clamp(min=0) * (r * _GROW), (m - scores).clamp(min=0) * (inverse * _SHRINK)
     gain = t.sum_upper(over * _GROW, over.amax(-1) * 2)
     loss = t.sum_lower(below * _SHRINK, below.amax(-1) * 2)
-    slack = up(gain - loss).clamp(min=0)
-    return up(m.squeeze(-1) + up(slack / down(t.sum_lower(inverse, 1.0))))
+    return up(gain - loss).clamp(min=0)
 
 
-def _newton(t: Tokens, r: Tensor, inverse: Tensor, scores: Tensor) -> Tensor:
+def _newton(t: Tokens, r: Tensor, inverse: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
+    """The maximum as floats find it, and the slope of -G there."""
     w_high, w_low = t.weights * r, t.weights * inverse
     m = (t.weights * scores).sum(-1) / t.weights.sum(-1)
     for _ in range(_ITERATIONS):
         w = torch.where(scores > m.unsqueeze(-1), w_high, w_low)
         m = (w * scores).sum(-1) / w.sum(-1)
-    return m
+    return m, torch.where(scores > m.unsqueeze(-1), w_high, w_low).sum(-1)

@@ -15,7 +15,7 @@ from proofkv_verify.fast._tilted import largest_mean_upper
 from proofkv_verify.fast._tokens import tokens_of
 from proofkv_verify.fast.rounding import FP64, float_above, gamma, ieee_arithmetic, returned_above, scaled_up, up
 from proofkv_verify.fast.softmax_tv_mean_upper import mean_of
-from proofkv_verify.fast.softmax_tv_odds_upper import odds_of
+from proofkv_verify.fast.softmax_tv_odds_upper import odds_of, two_largest_radii
 from proofkv_verify.fast.softmax_tv_optimum import SPLITS, optimum_upper
 
 _PAIRS = 1 << 22
@@ -41,7 +41,7 @@ def attention_l2_upper(
 ) -> Tensor:
     """norm(o - o_hat) <= sum p nu + T diam, with T a TV bound and diam a bound of the distance of two exact values.
 
-    Streaming form: T is the smaller of the mean and the odds bound, diam the sum of the two largest
+    Streaming form: T is the smaller of the mean bound and tanh(c_max/2), diam the sum of the two largest
     norm(v_i - z) + nu_i around one centre z a KV head. With `tight`, T is the bracket's upper end, diam the largest
     norm(v_i - v_j) + nu_i + nu_j over live pairs (O(K^2) a distinct mask), and the other correct split, the largest
     sum q nu over the box + T times the largest norm(v_i - v_j), is taken where it is smaller.
@@ -101,12 +101,16 @@ def _streaming(g: Group, ball: _Ball) -> tuple[Tensor, Tensor]:
     rows = softmax_rows(g.logits)
     e, largest = excess(g.radii)
     alpha = mean_upper(rows, e, rows.model.exp_error, largest)
-    tv = torch.minimum(mean_of(alpha), odds_of(g.logits, g.radii))
+    first, second = two_largest_radii(g.radii)
+    mean, alone = mean_of(alpha), (g.logits > -torch.inf).sum(-1) < 2
+    tv = torch.minimum(mean, torch.where(alone, 0.0, odds_of(first, second)))
     nu, reach = (
         x.expand_as(g.logits) if g.live is None else torch.where(g.live, x, 0) for x in (ball.radii, ball.reach)
     )
     held = mean_upper(rows, nu, 0 * rows.model.unit, nu.amax(-1).double())
-    return tv, up(held + torch.where(tv == 0, 0.0, up(tv * _two_largest(reach))))
+    # Two clones of the token with the largest radius: then T is at least T_f, as in the tight form.
+    moved = up(torch.minimum(mean, odds_of(first, first)) * _two_largest(reach))
+    return tv, torch.where(first == 0, held, up(held + moved))
 
 
 def _at_live(x: Tensor, g: Group) -> Tensor:

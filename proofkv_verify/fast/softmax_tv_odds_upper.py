@@ -26,15 +26,21 @@ def softmax_tv_odds_upper(logits_hat: Tensor, logit_radii: Tensor, mask: Tensor 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
     Source: R2.
     """
-    return upper_rows(odds_of, logits_hat, logit_radii, mask)
+    return upper_rows(_odds, logits_hat, logit_radii, mask)
 
 
-def odds_of(s: Tensor, c: Tensor) -> Tensor:
-    """The bound of rows in which masked tokens have logit -inf and radius 0."""
-    first, place = c.max(-1)
-    second = c.scatter(-1, place.unsqueeze(-1), 0).amax(-1)
-    half = up(up(first.double() + second.double()) / 2)
-    e = up(scaled_up(torch.expm1(half), 1 + FP64.exp_error) + float(FP64.tiny))
-    value = up(e / down(e + 2))
+def _odds(s: Tensor, c: Tensor) -> Tensor:
     alone = (s > -math.inf).sum(-1) < 2
-    return torch.where(alone | (first == 0), 0.0, value).clamp(max=1)
+    return torch.where(alone, 0.0, odds_of(*two_largest_radii(c)))
+
+
+def two_largest_radii(c: Tensor) -> tuple[Tensor, Tensor]:
+    """The two largest of each row, in float64; 0 in place of a missing one."""
+    first, place = c.max(-1)
+    return first.double(), c.scatter(-1, place.unsqueeze(-1), 0).amax(-1).double()
+
+
+def odds_of(first: Tensor, second: Tensor) -> Tensor:
+    """tanh((first + second)/4), rounded up; 0 where both are 0."""
+    e = up(scaled_up(torch.expm1(up(up(first + second) / 2)), 1 + FP64.exp_error) + float(FP64.tiny))
+    return torch.where(first + second == 0, 0.0, up(e / down(e + 2))).clamp(max=1)

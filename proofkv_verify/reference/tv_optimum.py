@@ -194,12 +194,18 @@ def _result(line: _Line) -> Bracket:
     value, low, high = line.whole
     # A choice between near-equal balls loses at most their widths, once a level.
     slack = line.widest * (line.n.bit_length() + 2)
-    lower, upper = Real(value.max(arb(0))).lower(), Real((line.upper + slack).min(arb(1))).upper()
+    lower, upper = Real(value).lower(), Real(line.upper + slack).upper()
     if lower is None or upper is None:
         raise InvalidInputError("weights", "finite numbers that fit the precision", "an unbounded enclosure")
     subset = tuple(sorted(line.order[i] for i in (*range(low), *range(high, line.n))))
     part = Real(line.best.part.mid()).lower()
-    return Bracket(lower, upper, subset, (line.order[line.best.token], part or Fraction(0)), line.candidates)
+    return Bracket(
+        max(lower, Fraction(0)),
+        min(upper, Fraction(1)),
+        subset,
+        (line.order[line.best.token], part or Fraction(0)),
+        line.candidates,
+    )
 
 
 def _by_all_pairs(line: _Line) -> None:

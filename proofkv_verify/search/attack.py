@@ -19,7 +19,7 @@ from proofkv_verify.search.result import Clock, Found
 from proofkv_verify.search.samplers import space_of
 from proofkv_verify.search.space import Draw, Latent, Space, Structure, Tensors, clip_latents
 
-_BATCH = 48
+_BATCH = 256
 _STEPS = 40
 _RATE = 0.15
 _LARGEST = 4

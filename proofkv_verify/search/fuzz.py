@@ -18,9 +18,9 @@ from proofkv_verify.search.result import Clock, Found
 from proofkv_verify.search.samplers import random_batch, space_of
 from proofkv_verify.search.strategies import instances
 
-BATCH = 256
+BATCH = 1024
 _DECIDED = -1e-7  # a relative excess below this is beyond any rounding of the float64 evaluation
-_JUDGED_A_BATCH = 24
+_JUDGED_A_BATCH = 12
 _HYPOTHESIS_EXAMPLES = 40
 _HYPOTHESIS_EVERY = 16
 

@@ -13,7 +13,7 @@ _HALF_ANGLES = (0.0, 1.0, -1.0, 0.5, 2.0, 1 / 3, -0.5, 0.41421356237309503, 1e3)
 
 
 def _logit_structure(rng: Random, form: str, largest: int) -> Structure:
-    d = rng.choice([size for size in (1, 2, 2, 2, 3, 4, 4, 6) if size <= max(largest, 2)])
+    d = rng.choice([size for size in (1, 2, 2, 3, 4, 4, 4, 6) if size <= max(largest, 4)])
     planes = _planes(rng, d)
     bands = _bands(rng, d, planes)
     group, kv_heads = rng.choice((1, 2, 2, 3)), rng.choice((1, 2, 2, 3))

@@ -73,6 +73,10 @@ def _near(value: Fraction) -> Iterator[Fraction]:
     yield from (Fraction(0), Fraction(1), Fraction(sign))
     if value < 0:
         yield -value
+    if abs(value) < 1:
+        yield from (sign * Fraction(1, 10**power) for power in (1, 2, 3, 6, 12))
+    if abs(value) > 100:
+        yield from (sign * Fraction(10**power) for power in (2, 3, 6, 12))
     for digits in (1, 2):
         yield from _decimal(value, digits)
     for bottom in (1, 2, 4, 8, 10, 16, 64, 100, 256, 1000, 10**4, 10**6, 10**9):

@@ -49,40 +49,31 @@ class Answer:
 
 def search_smt(claim: Claim, clock: Clock, seed: int) -> Found:
     """Asks every template with a short limit, then those still unknown with longer ones, until the clock is over."""
-    try:
-        pending = _queries(claim)
-    except (NotAlgebraicError, TypeError) as error:
-        return Found(clock.cases, None, None, f"not applicable: {error}")
     tally: dict[str, list[Template]] = {}
+    pending = list(templates(claim.kind))
     for limit in _LIMITS_S:
-        unknown: list[tuple[Template, Query]] = []
-        for template, query in pending:
+        unknown: list[Template] = []
+        for template in pending:
             if clock.over():
-                unknown.append((template, query))
+                unknown.append(template)
                 continue
+            try:
+                query = build_query(claim, template)
+            except (NotAlgebraicError, TypeError) as error:
+                return Found(clock.cases, None, None, f"not applicable: {error}")
+            except (AttributeError, InvalidInputError, IndexError, ZeroDivisionError):
+                continue  # the claim is not about data of this form
             answer = ask(query, template, min(limit, max(clock.left(), 0.05)), seed)
             if answer.instance is not None and refuted(claim, answer.instance):
                 clock.count(1)
                 return Found(clock.cases, answer.instance, None, _note(tally))
             clock.count(answer.status == "unsat")
-            if answer.status == "unknown":
-                unknown.append((template, query))
-            else:
-                tally.setdefault(_WORDS[answer.status], []).append(template)
+            kept = unknown if answer.status == "unknown" else tally.setdefault(_WORDS[answer.status], [])
+            kept.append(template)
         pending = unknown
     if pending:
-        tally["unknown or not asked for want of time"] = [template for template, _ in pending]
+        tally["unknown or not asked for want of time"] = pending
     return Found(clock.cases, None, None, _note(tally) or "not applicable: no form of the data fits the claim")
-
-
-def _queries(claim: Claim) -> list[tuple[Template, Query]]:
-    found = []
-    for template in templates(claim.kind):
-        try:
-            found.append((template, build_query(claim, template)))
-        except (AttributeError, InvalidInputError, IndexError, ZeroDivisionError):
-            continue  # the claim is not about data of this form
-    return found
 
 
 def build_query(claim: Claim, template: Template) -> Query:

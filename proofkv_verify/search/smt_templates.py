@@ -21,6 +21,12 @@ Fields: TypeAlias = dict[str, Any]
 _ZERO, _ONE = Fraction(0), Fraction(1)
 _LARGEST = 4
 _WIDE = 8  # with fixed ratios only
+_NINTH = Fraction(1, 9)
+_INTERVALS = (
+    ((Fraction(2), Fraction(1, 3)), (Fraction(3), Fraction(1, 2))),
+    ((_ONE, _NINTH), (Fraction(9), _ONE)),
+    ((_NINTH, _NINTH), (_ONE, _ONE)),
+)
 
 
 def _nothing(x: View, m: SmtMath) -> Sequence[tuple[str, Any]]:
@@ -123,7 +129,7 @@ def _free_interval(n: int) -> _Base:
 
 def _fixed_intervals() -> Iterator[_Base]:
     """Two tokens whose intervals are numbers that do not lie around 1."""
-    for lows, highs in (((Fraction(2), Fraction(1, 3)), (Fraction(3), Fraction(1, 2))), ((_ONE, _ONE / 9), (Fraction(9), _ONE))):
+    for lows, highs in _INTERVALS:
         for tilts in ((highs[0], lows[1]), (lows[0], highs[1])):
             fields = {"weights": _names("p", 2), "lower": lows, "upper": highs, "tilts": tilts}
             yield _Base(f"n=2, intervals by number, first tilt {tilts[0]}", fields, _weights_sum_to_one, 4)
@@ -192,7 +198,9 @@ def _with_values(kind: str, base: _Base, d: int) -> Iterator[tuple[int, Template
     zero = ((_ZERO,) * d,) * n
     none = (_ZERO,) * n if kind == "attention_l2" else zero
     values = _names("v", n, d)
+    numbers = ((_ONE,) * d, *((-_ONE,) * d for _ in range(n - 1)))
     choices = (
+        (0, "values +-1, exact", numbers, none, zero, False),
         (0, "exact values", values, none, zero, False),
         (0, "values 0, errors full", zero, radii, full, False),
         (1, "errors full", values, radii, full, False),
@@ -204,18 +212,17 @@ def _with_values(kind: str, base: _Base, d: int) -> Iterator[tuple[int, Template
 
 
 def _logit_abs() -> Iterator[Template]:
-    quarter, flat = ((_ZERO,), (_ONE,)), ((), ())
+    quarter, flat, two = ((_ZERO,), (_ONE,)), ((), ()), ((_ZERO, _ONE), (_ONE, _ZERO))
     yield _logit("d=1", 1, [], flat, (1, 1, 0), query_error=True)
     for group, heads, head in ((2, 1, 1), (2, 2, 1), (2, 2, 2), (1, 2, 1)):
         yield _logit(f"d=1, {group} x {heads} heads, head {head}", 1, [], flat, (group, heads, head))
     yield _logit("d=1, heads and query error", 1, [], flat, (2, 2, 2), query_error=True)
+    yield _logit("d=4, one error, one query coordinate", 4, [[0, 2], [1, 3]], two, (1, 1, 0), sparse=True)
     yield _logit("d=2, quarter turn", 2, [[0, 1]], quarter, (1, 1, 0))
     yield _logit("d=2, turn 3/5, 4/5", 2, [[0, 1]], ((Fraction(3, 5),), (Fraction(4, 5),)), (1, 1, 0))
     yield _logit("d=2, no rotation", 2, [], flat, (1, 1, 0))
     yield _logit("d=3, one plane", 3, [[0, 1]], quarter, (1, 1, 0))
-    two = ((_ZERO, _ONE), (_ONE, _ZERO))
     yield _logit("d=4, half-split, one quarter turn", 4, [[0, 2], [1, 3]], two, (1, 1, 0))
-    yield _logit("d=4, one error, one query coordinate", 4, [[0, 2], [1, 3]], two, (1, 1, 0), sparse=True)
     yield _logit("d=2, any angle", 2, [[0, 1]], (("cos",), ("sin",)), (1, 1, 0), query_error=True)
 
 

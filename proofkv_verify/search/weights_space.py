@@ -174,7 +174,9 @@ _WEIGHT_REGIMES = {
 def _regime(name: str) -> Regime:
     def draw_latents(draw: Draw, structure: Structure) -> Tensors:
         z = _WEIGHT_REGIMES[name](draw, structure.sizes["n"])
-        z["b"] = z["c"] * draw.per_case([draw.uniform((structure.sizes["n"],), -1, 1), torch.zeros_like(z["c"])])
+        n = structure.sizes["n"]
+        inner = z["c"] * draw.uniform((n,), -1, 1)
+        z["b"] = draw.per_case([inner, torch.zeros_like(inner), draw.normal((n,), 2.0), draw.sign((n,)) * z["c"]])
         return z | (_draw_values(draw, structure, z) if structure.kind in _OUTPUT else _draw_extras(draw, structure))
 
     return draw_latents

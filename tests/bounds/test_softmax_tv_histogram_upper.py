@@ -92,7 +92,7 @@ def test_softmax_tv_histogram_upper_contains_exact_tv_for_any_edges(case: Instan
 @facts
 @given(ratio_cases())
 def test_softmax_tv_histogram_upper_exceeds_the_unbinned_optimum_by_at_most_the_bin_width(case: Instance) -> None:
-    rho = Fraction(5, 4)
+    rho = Fraction(2)
     ratios = fractions_of(case, "ratios")
     edges = [Fraction(1)]
     while edges[-1] < max(ratios):

@@ -16,7 +16,7 @@ from tests.bounds.tv_cases import (
     assert_precisions_overlap,
     assert_tight,
     changed,
-    facts,
+    few,
     fractions_of,
     interval_cases,
     logit_cases,
@@ -30,39 +30,39 @@ from tests.bounds.tv_cases import (
 )
 
 
-@facts
+@few
 @given(ratio_cases())
 def test_softmax_tv_moment_upper_contains_exact_tv(case: Instance) -> None:
     assert_contains(BOUND, case)
 
 
-@facts
+@few
 @given(interval_cases())
 def test_softmax_tv_moment_upper_contains_exact_tv_with_explicit_ends(case: Instance) -> None:
     assert_contains(BOUND, case)
 
 
-@facts
+@few
 @given(logit_cases())
 def test_softmax_tv_moment_upper_contains_exact_tv_of_logits_and_two_precisions_overlap(case: Instance) -> None:
     assert_contains(BOUND, case)
     assert_precisions_overlap(BOUND, case)
 
 
-@facts
+@few
 @given(ratio_cases())
 def test_softmax_tv_moment_upper_is_at_least_the_optimum(case: Instance) -> None:
     assert_at_least(BOUND, case, optimum(case))
 
 
-@facts
+@few
 @given(ratio_cases())
 def test_softmax_tv_moment_upper_ignores_order_and_common_scale_of_weights(case: Instance) -> None:
     assert_overlap(value(BOUND, case), value(BOUND, permuted(case)))
     assert_overlap(value(BOUND, case), value(BOUND, scaled(case, "weights", Fraction(7, 3))))
 
 
-@facts
+@few
 @given(ratio_cases(max_tokens=4))
 def test_softmax_tv_moment_upper_does_not_change_when_a_token_is_split(case: Instance) -> None:
     assert_overlap(value(BOUND, case), value(BOUND, split_first(case)))
@@ -73,7 +73,7 @@ def test_softmax_tv_moment_upper_is_tight_on_fixed_cases(case: Instance, factor:
     assert_tight(BOUND, case, Fraction(factor))
 
 
-@facts
+@few
 @given(ratio_cases(), st.lists(st.fractions(-1, 2, max_denominator=8), min_size=2, max_size=4), st.data())
 def test_softmax_tv_moment_upper_contains_exact_tv_for_any_cells_and_multipliers(
     case: Instance, edges: list[Fraction], data: st.DataObject
@@ -82,7 +82,7 @@ def test_softmax_tv_moment_upper_contains_exact_tv_for_any_cells_and_multipliers
     assert_contains(BOUND, changed(case, cell_edges=tuple(edges), cell_mu=mus))
 
 
-@facts
+@few
 @given(ratio_cases(), st.integers(0, 9), st.sampled_from(["0", "1/2", "1", "3"]))
 def test_softmax_tv_moment_upper_of_a_finer_cover_is_not_larger(case: Instance, k: int, mu: str) -> None:
     coarse = changed(case, cell_edges=(Fraction(0), Fraction(1)), cell_mu=(Fraction(mu),))
@@ -106,7 +106,7 @@ def test_softmax_tv_moment_upper_refuses_cells_without_matching_multipliers() ->
         value(BOUND, ratio_case([1], [2], cell_mu=[1]))
 
 
-@facts
+@few
 @given(ratio_cases())
 def test_softmax_tv_moment_upper_with_cells_and_no_multipliers_tries_its_own(case: Instance) -> None:
     tried = changed(case, cell_edges=(Fraction(0), Fraction(1, 2), Fraction(1)))
@@ -116,20 +116,20 @@ def test_softmax_tv_moment_upper_with_cells_and_no_multipliers_tries_its_own(cas
         assert_contains(BOUND, fixed)
 
 
-@facts
+@few
 @given(ratio_cases(), st.lists(st.fractions(0, 30, max_denominator=4), max_size=3))
 def test_softmax_tv_moment_upper_contains_exact_tv_for_any_bins(case: Instance, edges: list[Fraction]) -> None:
     assert_contains(BOUND, changed(case, bin_edges=tuple(edges)))
 
 
-@facts
+@few
 @given(ratio_cases(), st.sampled_from(["1/4", "1/2", "1", "3"]))
 def test_softmax_tv_moment_upper_is_at_least_the_token_certificate_on_the_same_cells(case: Instance, mu: str) -> None:
     fixed = changed(case, cell_edges=(Fraction(0), Fraction(1, 2), Fraction(1)), cell_mu=(Fraction(mu),) * 2)
     assert (value(BOUND, fixed) >= value(CELL, fixed)).value is True
 
 
-@facts
+@few
 @given(ratio_cases(), st.sampled_from(["1/4", "1/2", "1", "3"]))
 def test_softmax_tv_moment_upper_with_a_bin_for_each_ratio_is_the_token_certificate(case: Instance, mu: str) -> None:
     ratios = sorted({Fraction(1), *fractions_of(case, "ratios")})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from proofkv_verify.ball import BallMath, Real, precision
@@ -22,7 +23,7 @@ from proofkv_verify.fast.softmax_tv_optimum import softmax_tv_optimum
 from proofkv_verify.fast.softmax_tv_overlap_upper import softmax_tv_overlap_upper
 from proofkv_verify.kinds import Instance, view
 from proofkv_verify.reference.registry import kind_named
-from tests.fast.cases import CELL_EDGES, HINGE_KAPPAS, Row, bin_edges, cell_mu
+from tests.fast.cases import CELL_EDGES, HINGE_KAPPAS, Row, bin_edges, cell_mu, corner_rows
 
 BITS = (160, 400, 2600)
 MATH = BallMath()
@@ -40,6 +41,11 @@ class TvBound:
     fast: Callable[..., Tensor]
     options: Callable[[Row], dict[str, tuple[float, ...]]] = lambda row: {}
     streaming: bool = False
+
+    @property
+    def zero_at_zero(self) -> bool:
+        """Given bins and cells have a value of their own where every radius is 0."""
+        return not self.options(corner_rows(torch.float32)[0]).keys() & {"bin_edges", "cell_edges"}
 
 
 def _bins(row: Row) -> dict[str, tuple[float, ...]]:

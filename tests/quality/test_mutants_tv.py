@@ -64,7 +64,14 @@ WITNESSES = {
     "tv_cells_left_end_only": tv([1, 3], [3, "3/2"], [0]),
     "tv_cells_psi_at_wrong_end": tv([1, 2], [2, 2], [0]),
     "tv_cells_upper_sum": tv([1, 2], [2, 2], [0]),
-    "tv_moment_chord_dropped": tv([99, 1], [5, 1001], [1], bin_edges=["3/2"]),
+    "tv_moment_chord_dropped": tv(
+        [9, 2],
+        [1, 3],
+        [1],
+        bin_edges=[99],
+        cell_edges=[0, "1/4", "1/2", "3/4", 1],
+        cell_mu=["3/4", "3/4", 1, 1],
+    ),
     "tv_moment_left_edge": tv([1, 2], [5, 2], [0]),
 }
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVBounds
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The chi bound: a certificate for the second moment of the ratios. -/
 

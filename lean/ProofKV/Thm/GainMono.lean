@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVBounds
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! Wider intervals never lower a gain: all bounds are monotone in the radii. -/
 

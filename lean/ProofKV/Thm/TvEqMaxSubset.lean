@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVBounds
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! Total variation distance is the largest gain of mass of a set of tokens. -/
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVCells
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The dual cell certificate: any cells, any multipliers, any intervals. -/
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVMean
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The e-form: half of the squared mean ratio bound minus one. -/
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVHinge
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The hinge bound: a cap on the ratio bounds and the mean excess over it. -/
 

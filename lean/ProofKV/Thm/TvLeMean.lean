@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVMean
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The mean bound: only the mean of the ratio bounds is needed. -/
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVMean
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The overlap bound: the mean of the ratio bounds and of their inverses. -/
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVBounds
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! The odds bound is attained. -/
 

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.TVBounds
-import ProofKV.Lemmas.Witness
+public import ProofKV.Lemmas.Witness
 
 /-! What rounding one fractional token of an optimal choice loses, exactly. -/
 
@@ -27,7 +27,8 @@ theorem gain_rounding {a b P l u m t : α}
       t * m * (t * m) * (u - l) / (a + t * m * u + (b - t * m * l)) := by
   generalize hE : a + t * m * u + (b - t * m * l) = D' at *
   generalize hG : a + b = D at *
-  have cancel : ∀ c x y : α, 0 < c → c * x = c * y → x = y := fun c x y hc h => by grind
+  have cancel : ∀ c x y : α, 0 < c → c * x = c * y → x = y := fun c x y hc h =>
+    Std.le_antisymm (le_of_mul hc (h ▸ Std.le_refl _)) (le_of_mul hc (h ▸ Std.le_refl _))
   refine cancel D' _ _ hD' (cancel D _ _ hD ?_)
   have e1 : D * (D' * (a / D - P - ((a + t * m * u) / D' - (P + t * m)))) =
       a * D' - D * (a + t * m * u) + D * D' * (t * m) := by grind

@@ -1,0 +1,102 @@
+"""The generated tokens since the last full-cache pass as one graph of the same page errors, and its exact adjoint.
+
+A direction at one token's residual stream is pulled back through that token's layers and, at every attention, through
+the keys and values of the earlier tail tokens that it read, so that a page's error meets itself along every path before
+any norm is taken. Rows of the tail carry a source of their own: the rounding to float16 when the full cache stores them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from proofkv_verify.decode.maps import Maps
+from proofkv_verify.decode.model import F64, Model
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A direction (R rows) at one layer of the tail, S tokens from `first` on.
+
+    Attributes:
+        layer: index; first: the tokens below it have zero rows at `end` and `mid`.
+        end: after the layer, None at the start of a pull from mid; mid: after attention `[S - first, R, d]`.
+        normal: at every token's normalised attention input `[S, R, d]`.
+        keys, values: at every row of the cache, heads of a group summed `[G, N, R, D]`.
+    """
+
+    layer: int
+    first: int
+    end: Tensor | None
+    mid: Tensor
+    normal: Tensor
+    keys: Tensor
+    values: Tensor
+
+
+class TailGraph:
+    """The tail's Jacobians, stacked by layer over its tokens; `base` exact or paged rows lie in front of the tail."""
+
+    def __init__(self, model: Model, base: int, capacity: int) -> None:
+        config = model.config
+        self.model, self.base, self.capacity, self.tokens = model, base, capacity, 0
+        d, heads, size, layers = config.hidden_size, config.num_heads, config.head_dim, config.num_layers
+        width = base + capacity
+        square = (layers, capacity, d, d)
+        self.mlp, self.attention_out, self.norm = (torch.zeros(square, dtype=F64) for _ in range(3))
+        self.weighted = torch.zeros(layers, capacity, heads, width, size, dtype=F64)
+        self.p = torch.zeros(layers, capacity, heads, width, dtype=F64)
+        self.q = torch.zeros(layers, capacity, heads, size, dtype=F64)
+        self.wk = torch.zeros(layers, capacity, config.num_kv_heads, size, d, dtype=F64)
+
+    def open_token(self) -> int:
+        """Begins the next token and gives its index in the tail."""
+        self.tokens += 1
+        return self.tokens - 1
+
+    def put_attention(self, layer: int, maps: Maps) -> None:
+        """Stores what a pull through the attention of the newest token needs; its own row is on its own path."""
+        at, read = self.tokens - 1, maps.trace.p.shape[1] - 1
+        self.attention_out[layer, at], self.norm[layer, at] = maps.attention_out, maps.norm
+        self.weighted[layer, at, :, :read] = maps.weighted[:, :-1] * maps.scale
+        self.p[layer, at, :, :read] = maps.trace.p[:, :-1]
+        self.q[layer, at], self.wk[layer, at] = maps.trace.q, maps.trace.wk
+        self.mlp[layer, at] = maps.mlp
+
+    def pull(self, rows: Tensor, layer: int, *, from_mid: bool) -> Iterator[Pulled]:
+        """Pulls rows `[R, d]` at the newest token back from `layer` to 0: after its attention, or after the layer."""
+        last, mid_start = self.tokens - 1, rows[None]
+        a, first = mid_start, last
+        for at in range(layer, -1, -1):
+            end = None if from_mid and at == layer else a
+            mid = a if end is None else a @ self.mlp[at, first : self.tokens]
+            yield (pulled := self._attention(at, first, end, mid))
+            a = pulled.normal @ self.norm[at, : self.tokens]
+            a[first:] += mid
+            first = 0
+
+    def _attention(self, layer: int, first: int, end: Tensor | None, mid: Tensor) -> Pulled:
+        here, used = slice(first, self.tokens), self.base + self.tokens - 1
+        groups = self.model.config.num_kv_heads
+        heads = mid[:, None] @ self.model.layers[layer].wo
+        mass = self.weighted[layer, here, :, :used] @ heads.mT
+        keys = _grouped(mass, self.q[layer, here], groups)
+        p = self.p[layer, here, :, :used].unflatten(1, (groups, -1)).permute(1, 3, 0, 2).flatten(2)
+        flat = heads.unflatten(1, (groups, -1)).transpose(0, 1).flatten(1, 2)
+        values = (p @ flat.flatten(2)).unflatten(-1, flat.shape[2:])
+        normal = torch.zeros(self.tokens, *mid.shape[1:], dtype=F64)
+        normal[first:] = mid @ self.attention_out[layer, here]
+        if self.tokens > 1:
+            wk = self.wk[layer, : self.tokens - 1].transpose(0, 1)
+            normal[:-1] += (keys[:, self.base :] @ wk).sum(0)
+            normal[:-1] += (values[:, self.base :] @ self.model.layers[layer].wv[:, None]).sum(0)
+        return Pulled(layer, first, end, mid, normal, keys, values)
+
+
+def _grouped(mass: Tensor, q: Tensor, groups: int) -> Tensor:
+    """sum over tokens and heads of a group of mass_i q: mass `[S, H, N, R]`, q `[S, H, D]` -> `[G, N, R, D]`."""
+    flat = mass.unflatten(1, (groups, -1)).permute(1, 3, 4, 0, 2).flatten(3)
+    return flat @ q.unflatten(1, (groups, -1)).transpose(0, 1).flatten(1, 2)[:, None]
