@@ -64,24 +64,32 @@ def _output_change(mp: Any, f: dict[str, Any]) -> Any:
     return mp.matrix([exact]) * (stored + errors) - mp.matrix([compressed]) * stored
 
 
+def _norm(mp: Any, vector: list[Any], p: Any) -> Any:
+    return mp.norm([*vector, 0], p)  # a vector of no coordinates has norm 0
+
+
 def _attention_l2(mp: Any, f: dict[str, Any], _params: Any) -> Any:
-    return mp.norm(list(_output_change(mp, f)), 2)
+    return _norm(mp, list(_output_change(mp, f)), 2)
 
 
 def _attention_linf(mp: Any, f: dict[str, Any], _params: Any) -> Any:
-    return mp.norm(list(_output_change(mp, f)), mp.inf)
+    return _norm(mp, list(_output_change(mp, f)), mp.inf)
 
 
 def _logit_abs(mp: Any, f: dict[str, Any], params: Any) -> Any:
-    used = mp.matrix(f["queries"][params.get("query_head", 0) % len(f["queries"])])
+    query = f["queries"][params.get("query_head", 0) % len(f["queries"])]
+    used, stored = _column(mp, query), _column(mp, f["key_hat"])
     rotation = mp.eye(len(used))
     for (i, j), c, s in zip(params.get("planes", []), f["cos"], f["sin"], strict=True):
         rotation[i, i] = rotation[j, j] = c
         rotation[i, j], rotation[j, i] = -s, s
     rotation *= f["rope_factor"] ** 2 * f["softmax_scale"]
-    stored = mp.matrix(f["key_hat"])
-    exact = (used + mp.matrix(f["query_error"])).T * rotation * (stored + mp.matrix(f["key_error"]))
+    exact = (used + _column(mp, f["query_error"])).T * rotation * (stored + _column(mp, f["key_error"]))
     return abs((exact - used.T * rotation * stored)[0])
+
+
+def _column(mp: Any, vector: list[Any]) -> Any:
+    return mp.matrix([*vector, 0])  # mpmath has no empty matrices
 
 
 def _quantizer_step(_mp: Any, f: dict[str, Any], _params: Any) -> Any:
@@ -97,11 +105,11 @@ def _argmax(mp: Any, f: dict[str, Any], params: Any) -> Any:
 
 
 def _element_error(mp: Any, f: dict[str, Any], _params: Any) -> Any:
-    return mp.norm([a - b for a, b in zip(f["left"], f["right"], strict=True)] or [0], mp.inf)
+    return _norm(mp, [a - b for a, b in zip(f["left"], f["right"], strict=True)], mp.inf)
 
 
 def _vector_error(mp: Any, f: dict[str, Any], _params: Any) -> Any:
-    return mp.norm([a - b for a, b in zip(f["left"], f["right"], strict=True)] or [0], 2)
+    return _norm(mp, [a - b for a, b in zip(f["left"], f["right"], strict=True)], 2)
 
 
 def _non_finite(mp: Any, _f: dict[str, Any], params: Any) -> Any:

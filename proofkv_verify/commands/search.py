@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.certificate import Counterexample, to_json
 from proofkv_verify.check import replay
 from proofkv_verify.claims import Claim
-from proofkv_verify.commands.console import OK, REFUTED, errors, human, write_json, write_text
+from proofkv_verify.commands.console import OK, REFUTED, UNDECIDED, errors, human, write_json, write_text
 from proofkv_verify.commands.show import replayed
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.mutants.registry import MUTANTS
 from proofkv_verify.search.driver import ENGINES, find_counterexample
 from proofkv_verify.search.load import load_claim
 from proofkv_verify.search.result import SearchResult
+
+if TYPE_CHECKING:
+    from proofkv_verify.search.power import MutantRow
 
 
 def refute_command(
@@ -74,10 +81,46 @@ def check_engines(engines: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def mutants_command(engines: Sequence[str] | None, budget_s: float, seed: int, json_path: str | None) -> int:
-    """Runs every engine on every mutant and prints who killed whom."""
-    from proofkv_verify.search.power import measure_power  # noqa: PLC0415
+    """Runs every engine on every mutant, one process a core, and prints who killed whom."""
+    from proofkv_verify.search.power import measure_power, to_json  # noqa: PLC0415 (only this command needs it)
 
-    raise NotImplementedError(measure_power, engines, budget_s, seed, json_path)
+    chosen, workers, start = check_engines(engines), os.cpu_count() or 1, time.monotonic()
+    share = budget_s * workers / (len(MUTANTS) * len(chosen))
+    columns = (TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=errors(), transient=True) as progress:
+        task = progress.add_task("mutants", total=len(MUTANTS))
+
+        def step(row: MutantRow, done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total, description=row.name)
+
+        rows = measure_power(MUTANTS.values(), chosen, share, seed, step, workers)
+    document = to_json(rows, time.monotonic() - start)
+    out = human(json_path)
+    out.print(_power_table(rows, chosen))
+    out.print(f"{document['killed']} of {document['total']} mutants killed in {document['seconds']:.1f} s")
+    write_json(json_path, document)
+    return OK if document["killed"] == document["total"] else UNDECIDED
+
+
+def _power_table(rows: Sequence[MutantRow], engines: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("mutant", no_wrap=True)
+    table.add_column("wrong variant of", no_wrap=True)
+    for engine in engines:
+        table.add_column(engine, justify="right", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    for row in rows:
+        cells = [_power_cell(result) for result in row.results]
+        name = Text(row.name, "default" if row.killed else "bold red")
+        table.add_row(name, row.bound, *cells, "-" if row.smallest is None else str(row.smallest))
+    return table
+
+
+def _power_cell(result: SearchResult) -> Text:
+    if result.counterexample is None:
+        return Text("-", "dim")
+    seconds = result.seconds if result.found_after is None else result.found_after
+    return Text(f"{seconds:.2f} s", "green")
 
 
 def _search(claim: Claim, engine: str, budget_s: float, seed: int, source: str) -> SearchResult:

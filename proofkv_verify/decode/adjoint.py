@@ -58,7 +58,7 @@ def mlp_remainder(maps: Maps, bound: MlpBound, a: Tensor) -> Tensor:
     form = (bound.gate.T[None] * w[:, None]) @ bound.product
     quadratic = spectral_upper((form + form.mT) / 2)
     slack = 1e-10 * (w.abs() @ (row_norms(bound.gate) * row_norms(bound.product)))
-    third = torch.minimum(w.abs() @ bound.third, row_norms(w) * bound.third_ball)
+    third = spectral_upper((bound.gate.T[None] * (w.abs() * bound.theta)[:, None]) @ bound.gate)
     return bound.norm.support(a @ maps.mlp_out) + quadratic + slack + third + bound.noise * row_norms(a)
 
 

@@ -61,17 +61,15 @@ def attack_gap(
         steps: gradient steps; the best point visited is returned.
     """
     errors = [(torch.zeros_like(c.keys), torch.zeros_like(c.values)) for c in caches]
-    best: Attack | None = None
+    best, lowest = errors, float("inf")
     for _ in range(steps + 1):
         variables = [(k.clone().requires_grad_(), v.clone().requires_grad_()) for k, v in errors]
-        trace = run_attacked(model, token, caches, variables)
-        gap = row @ trace.final
-        if best is None or float(gap.detach()) < best.gap:
-            best = Attack(tuple(errors), trace, float(gap.detach()))
+        gap = row @ run_attacked(model, token, caches, variables).final
+        if float(gap.detach()) < lowest:
+            best, lowest = errors, float(gap.detach())
         gap.backward()  # type: ignore[no-untyped-call]
         errors = [_vertex(k, v, known) for (k, v), known in zip(variables, sets, strict=True)]
-    assert best is not None  # at least one step is taken
-    return best
+    return Attack(tuple(best), run_attacked(model, token, caches, best), lowest)
 
 
 def _vertex(keys: Tensor, values: Tensor, sets: Sets) -> tuple[Tensor, Tensor]:

@@ -21,15 +21,23 @@ def trace_root(p: Tensor) -> Tensor:
     return p.diagonal(dim1=-2, dim2=-1).sum(-1).clamp_min(0).sqrt()
 
 
-def combine(parts: Sequence[Tensor]) -> Tensor:
+def combine(parts: Sequence[Tensor], metric: Tensor | None = None) -> Tensor:
     """A matrix whose ellipsoid contains every sum of points of the parts: (sum t)(sum P_i / t_i), t_i = sqrt(tr P_i).
 
     Sound for any positive t_i and under any dependence between the points; parts that are the point 0 are skipped.
+    With a metric W'W the weights are sqrt(tr(W P W')), those that are best after the linear map W.
+
+    Args:
+        parts: matrices of one shape `[..., d, d]`, combined independently along the leading axes.
+        metric: `[..., d, d]` or None for the identity.
     """
-    weights = [trace_root(p) for p in parts]
-    total = torch.stack(weights).sum() * UP
-    safe = [torch.where(w == 0, torch.ones_like(w), w) for w in weights]
-    return total * sum((p / w for p, w in zip(parts, safe, strict=True)), torch.zeros_like(parts[0]))
+    stack = torch.stack(list(parts))
+    weights = trace_root(stack)
+    if metric is not None:
+        weights = (stack * metric).sum((-2, -1)).clamp_min(0).sqrt() + 1e-9 * weights
+    inverse = torch.where(weights == 0, 0.0, weights.reciprocal())
+    mixed = (stack * inverse[..., None, None]).sum(0)
+    return mixed * (weights.sum(0) * UP)[..., None, None]
 
 
 def image(a: Tensor, p: Tensor) -> Tensor:
@@ -40,12 +48,14 @@ def image(a: Tensor, p: Tensor) -> Tensor:
 
 def widen(p: Tensor, scale: Tensor) -> Tensor:
     """P with 1e-10 of `scale`, at least its trace, added to the diagonal."""
-    return p * UP + torch.eye(p.shape[-1], dtype=p.dtype) * (_DIAGONAL * scale)[..., None, None]
+    wide = p * UP
+    wide.diagonal(dim1=-2, dim2=-1).add_((_DIAGONAL * scale)[..., None])
+    return wide
 
 
 def ball(radius: Tensor | float, like: Tensor) -> Tensor:
-    """The ball of this radius, in the dimension of the matrix `like`."""
-    return torch.eye(like.shape[-1], dtype=like.dtype) * torch.as_tensor(radius, dtype=like.dtype).square()
+    """Balls of these radii `[...]`, in the dimension of the matrix `like`."""
+    return torch.eye(like.shape[-1], dtype=like.dtype) * torch.as_tensor(radius, dtype=like.dtype).square()[..., None, None]
 
 
 def rank_one(vector: Tensor) -> Tensor:
@@ -59,10 +69,11 @@ def root(p: Tensor) -> Tensor:
     The backward error of Cholesky, below 1e-12 tr P here, is less than what was added; where P is the point, B is 0.
     """
     size = p.diagonal(dim1=-2, dim2=-1).sum(-1)
-    shift = torch.eye(p.shape[-1], dtype=p.dtype) * (_DIAGONAL * size + (size == 0))[..., None, None]
-    factor, failed = torch.linalg.cholesky_ex(p + shift)
-    factor = torch.where((size == 0)[..., None, None], torch.zeros_like(factor), factor)
-    return torch.where((failed != 0)[..., None, None], torch.full_like(factor, torch.nan), factor)
+    shifted = p.clone()
+    shifted.diagonal(dim1=-2, dim2=-1).add_((_DIAGONAL * size + (size == 0))[..., None])
+    factor, failed = torch.linalg.cholesky_ex(shifted)
+    factor = torch.where((size == 0)[..., None, None], 0.0, factor)
+    return torch.where((failed != 0)[..., None, None], torch.nan, factor)
 
 
 def support(p: Tensor, directions: Tensor) -> Tensor:

@@ -65,10 +65,10 @@ def maps_of(layer: Layer, tr: LayerTrace, sets: Sets) -> Maps:
     silu = silu_parts(tr.u)
     mlp_out = layer.w2 @ ((silu[1] * tr.g)[:, None] * layer.w1 + silu[0][:, None] * layer.w3)
     norm, norm2 = norm_jacobian(tr.x, tr.rho), norm_jacobian(tr.mid, tr.rho2)
-    eye = torch.eye(len(tr.x), dtype=tr.x.dtype)
+    attention, mlp = behind_norm(attention_out, tr.x, tr.rho), behind_norm(mlp_out, tr.mid, tr.rho2)
     return Maps(
         layer, tr, sets, of, centred, weighted, rows, turns, heads, attention_out, mlp_out,
-        eye + attention_out @ norm, eye + mlp_out @ norm2, norm, norm2, silu,
+        attention, mlp, norm, norm2, silu,
     )  # fmt: skip
 
 
@@ -80,6 +80,13 @@ def all_maps(layers: Sequence[Layer], trace: Trace, sets: Sequence[Sets]) -> lis
 def norm_jacobian(x: Tensor, rho: float) -> Tensor:
     """(I - x x' / (d rho^2)) / rho."""
     return (torch.eye(len(x), dtype=x.dtype) - torch.outer(x, x) / (len(x) * rho**2)) / rho
+
+
+def behind_norm(out: Tensor, x: Tensor, rho: float) -> Tensor:
+    """I + out J for the RMSNorm Jacobian J, which is a multiple of I but for one rank."""
+    whole = (out - torch.outer(out @ x, x / (len(x) * rho**2))) / rho
+    whole.diagonal().add_(1.0)
+    return whole
 
 
 def silu_parts(u: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -55,7 +55,7 @@ def are_bins(edges: tuple[float, ...] | None) -> bool:
 
 def bins_of(t: Tokens, edges: tuple[float, ...] | None) -> Bins:
     """The bins with the given upper edges and one more for larger ratios, or eight edges 1 + (r_max - 1)/2^j a row."""
-    largest = t.excess.amax(-1, keepdim=True)
+    largest = t.largest.unsqueeze(-1)
     low, high = _halving(largest) if edges is None else _given(largest, edges)
     place, lowest = torch.searchsorted(low, t.excess), torch.searchsorted(high, t.excess_low)
     left = torch.cat([torch.zeros_like(largest), low], dim=-1)

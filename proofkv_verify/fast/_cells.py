@@ -22,27 +22,26 @@ Value: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # (s [r], mu [r]) -> uppe
 Multiplier: TypeAlias = Callable[[Tensor], Tensor]  # s [r] -> mu [r], any choice is sound
 
 _U = float(FP64.unit)
-_BISECTIONS = 26
+_BISECTIONS = 20
 DEFAULT_EDGES = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 0.9375, 0.96875, 0.984375, 1.0)
 
 
 def cell_value(t: Tokens, s: Tensor, mu: Tensor) -> Tensor:
     """An upper bound of V(s) for s in [0, 1] and mu >= 0; all [r]."""
     hinge = hinge_terms(t, s, mu)
-    largest = up(up(mu * up(t.excess.amax(-1) + 1)) + 1)
+    largest = up(up(mu * up(t.largest + 1)) + 1)
     part = up(t.sum_upper(hinge, largest) / t.mass_lower)
     return up(up(linear_part(t, s, mu) + part) + underflow(t))
 
 
 def linear_part(t: Tokens, s: Tensor, mu: Tensor) -> Tensor:
     """An upper bound of s (1 - mu) + mu s beta."""
-    beta = up(t.sum_upper(t.deficit, 1.0) / t.mass_lower).clamp(max=1)
-    return up(up(s * up(1 - mu)) + up(up(mu * s) * beta))
+    return up(up(s * up(1 - mu)) + up(up(mu * s) * t.beta))
 
 
 def underflow(t: Tokens) -> Tensor:
     """What the products of s, mu, e and f may have lost to underflow; 0 where every ratio is 1."""
-    largest = t.excess.amax(-1)
+    largest = t.largest
     return torch.where(largest > 0, largest.new_tensor(float_above(4 * t.count * FP64.tiny)), 0.0)
 
 
@@ -59,7 +58,7 @@ def best_multiplier(t: Tokens, s: Tensor) -> Tensor:
     """A nearly dual-optimal mu at s: 1/mu splits the tokens by g_s where their sum of p g_s reaches s B."""
     g = 1 + (1 - s).unsqueeze(-1) * t.excess - s.unsqueeze(-1) * t.deficit
     wg = t.weights * g
-    target = s * (t.mass_upper - (t.weights * t.deficit).sum(-1))
+    target = s * (1 - t.beta) * t.mass_upper
     low, high = g.amin(-1), g.amax(-1)
     for _ in range(_BISECTIONS):
         middle = (low * high).sqrt()
@@ -172,7 +171,7 @@ def lower_value(t: Tokens, chosen: Tensor) -> Tensor:
     """
     ones = torch.ones_like(t.weights)
     inside, outside = chosen.double(), (~chosen).double()
-    top_excess = t.excess.amax(-1)
+    top_excess = t.largest
     e = t.sum_lower(t.excess_low * inside, top_excess)
     f = t.sum_lower(t.deficit_low * outside, 1.0)
     mass_in, mass_out = t.sum_lower(ones * inside, 1.0), t.sum_lower(ones * outside, 1.0)

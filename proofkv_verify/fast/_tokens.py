@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import torch
@@ -28,6 +28,8 @@ class Tokens:
         deficit_low: [r, K], at most the true 1 - 1/r.
         mass_lower: [r], at most the true sum of weights.
         mass_upper: [r], at least the true sum of weights.
+        largest: [r], the largest `excess`.
+        beta: [r], at least the true sum of p (1 - 1/r), at most 1.
         error: relative error of a weight.
         spare: absolute error of a weight beside it.
     """
@@ -39,6 +41,8 @@ class Tokens:
     deficit_low: Tensor
     mass_lower: Tensor
     mass_upper: Tensor
+    largest: Tensor
+    beta: Tensor
     error: Fraction
     spare: Fraction
 
@@ -79,9 +83,10 @@ def ratio_ends(e: Tensor, changed: Tensor) -> tuple[Tensor, Tensor, Tensor, Tens
 def with_mass(
     weights: Tensor, e_up: Tensor, e_low: Tensor, f_up: Tensor, f_low: Tensor, error: Fraction, spare: Fraction
 ) -> Tokens:
-    """Tokens with the two ends of their mass."""
-    empty = weights.new_zeros(weights.shape[:-1])
-    bare = Tokens(weights, e_up, e_low, f_up, f_low, empty, empty, error, spare)
+    """Tokens with the numbers that many evaluations share."""
+    empty, top = weights.new_zeros(weights.shape[:-1]), e_up.amax(-1)
+    bare = Tokens(weights, e_up, e_low, f_up, f_low, empty, empty, top, empty, error, spare)
     ones = torch.ones_like(weights)
     lower, upper = bare.sum_lower(ones, 1.0), bare.sum_upper(ones, 1.0)
-    return Tokens(weights, e_up, e_low, f_up, f_low, lower, upper, error, spare)
+    beta = up(bare.sum_upper(f_up, 1.0) / lower).clamp(max=1)
+    return replace(bare, mass_lower=lower, mass_upper=upper, beta=beta)

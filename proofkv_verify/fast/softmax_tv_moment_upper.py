@@ -89,7 +89,7 @@ def _moments(t: Tokens, bins: Bins) -> _Moments:
     grow = (1 + t.error) / ((1 - FP64.unit) * (1 - gamma(n, FP64.unit)))
     shrink = (1 - t.error) * (1 - FP64.unit) / (1 + gamma(n, FP64.unit))
     used = bin_sums(bins, torch.ones_like(t.weights)) > 0
-    spare = torch.where(used, (t.excess.amax(-1, keepdim=True) + 1) * float_above(4 * n * t.spare), 0)
+    spare = torch.where(used, (t.largest.unsqueeze(-1) + 1) * float_above(4 * n * t.spare), 0)
 
     def ends(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
         lower = down(scaled_down(bin_sums(bins, t.weights * low), shrink) - spare).clamp(min=0)
@@ -103,7 +103,7 @@ def _moments(t: Tokens, bins: Bins) -> _Moments:
 def _doubt(t: Tokens, bins: Bins) -> Tensor:
     """Weight times distance of the tokens that may lie in the next bin below: their part changes by 2 mu times this."""
     wide = (t.excess - t.excess_low + float(16 * FP64.unit) * (1 + t.excess)) * bins.doubtful
-    return t.sum_upper(wide, up(t.excess.amax(-1) + 1)) * bins.doubtful.any(-1)
+    return t.sum_upper(wide, up(t.largest + 1)) * bins.doubtful.any(-1)
 
 
 def _value(t: Tokens, bins: Bins, sums: _Moments, doubt: Tensor, s: Tensor, mu: Tensor) -> Tensor:

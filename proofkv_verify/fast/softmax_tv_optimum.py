@@ -45,7 +45,7 @@ def optimum_upper(t: Tokens, splits: int) -> tuple[Tensor, Tensor]:
     found, where = refined_cells(
         t.mass_upper, lambda s, mu: cell_value(t, s, mu), lambda s: best_multiplier(t, s), splits
     )
-    return torch.where(t.excess.amax(-1) == 0, 0.0, found).clamp(max=1), where
+    return torch.where(t.largest == 0, 0.0, found).clamp(max=1), where
 
 
 def _bracket(t: Tokens, splits: int) -> tuple[Tensor, Tensor]:
@@ -56,7 +56,7 @@ def _bracket(t: Tokens, splits: int) -> tuple[Tensor, Tensor]:
         for _ in range(_ROUNDS):
             chosen = _best_prefix(t, at)
             lower, at = torch.maximum(lower, lower_value(t, chosen)), _odds_parameter(t, chosen)
-    return torch.where(t.excess.amax(-1) == 0, 0.0, lower), upper
+    return torch.where(t.largest == 0, 0.0, lower), upper
 
 
 def _best_prefix(t: Tokens, s: Tensor) -> Tensor:

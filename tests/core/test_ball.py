@@ -75,6 +75,8 @@ def test_overlapping_balls_decide_nothing() -> None:
     assert [(x < y).value, (x <= y).value, (x == y).value] == [None, None, None]
     with pytest.raises(UndecidedError):
         bool(x < y)
+    assert bool(x < 3)
+    assert not bool(x < 2)
 
 
 def test_nan_decides_nothing() -> None:

@@ -1,20 +1,24 @@
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from proofkv_verify import claim
+from proofkv_verify.ball import Real
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.certificate import Certificate, Counterexample, Interval
 from proofkv_verify.check import (
     check_certificate,
     check_claim,
     check_number,
+    judge,
     replay,
 )
 from proofkv_verify.claims import Claim
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.kinds import Instance
+from proofkv_verify.reference.registry import KINDS
 from proofkv_verify.verdict import Inconclusive, Refuted, Status, Verified
 from tests.quality.witnesses import instance
 
@@ -146,6 +150,42 @@ def test_replay_evaluates_the_claim_again_or_takes_the_recorded_number() -> None
     assert isinstance(replay(found, MEAN).verdict, Verified)
     nothing = Counterexample("c", TWO, Interval(None, None), Interval(None, None), "hand", 0)
     assert isinstance(replay(nothing).verdict, Inconclusive)
+
+
+UNDECIDED = Inconclusive("undecided at 2048 bits")
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, formula: Any) -> Certificate:
+    """A certificate without exact data whose bound is a formula of the test."""
+    monkeypatch.setitem(BOUNDS, "planted", claim("softmax_tv", name="planted")(formula))
+    return Certificate("planted", KNOWN, Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [
+        (lambda x, _m: 1 / (x.ratios[0] - 2), Inconclusive("the bound is undefined: division by zero")),
+        (lambda _x, m: m.const(1) if m.exp(m.log(m.const(2))) <= 2 else m.const(2), UNDECIDED),
+        (lambda _x, m: m.exp(m.log(m.const(1)) + m.log(m.const(2)) - m.log(m.const(2))), UNDECIDED),
+        (lambda _x, m: m.log(m.const(0)), UNDECIDED),
+    ],
+)
+def test_a_bound_without_a_decided_value_never_verifies(
+    monkeypatch: pytest.MonkeyPatch, formula: Any, verdict: Inconclusive
+) -> None:
+    assert check_certificate(planted(monkeypatch, formula)).verdict == verdict
+
+
+def test_a_bound_that_needs_more_bits_is_evaluated_again() -> None:
+    close = claim("softmax_tv")(lambda x, m: (m.exp(m.const(Fraction(1, 10**50))) - 1) * 10**50 * Fraction(3, 10))
+    assert isinstance(check_claim(close, TWO).verdict, Verified)
+
+
+def test_a_premise_that_no_precision_decides_says_nothing() -> None:
+    kind = replace(KINDS["softmax_tv"], known_premises=lambda x, m: [("odd", m.exp(m.log(m.const(2))) <= 2)])
+    assert judge(kind, TWO, lambda _known: Real(1)).verdict == UNDECIDED
+    also_false = replace(kind, hidden_premises=lambda x, m: [("false", m.const(1) <= 0)])
+    assert judge(also_false, TWO, lambda _known: Real(1)).verdict == Inconclusive("the premise does not hold: false")
 
 
 @pytest.mark.parametrize("verdict", [Verified(), Refuted("r"), Inconclusive("i")])

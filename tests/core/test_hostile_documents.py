@@ -5,50 +5,15 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.certificate import Certificate
 from proofkv_verify.check import Judgement, check_certificate, check_claim, check_number
 from proofkv_verify.errors import InvalidInputError
-from proofkv_verify.kinds import Exact, Field, Instance
-from proofkv_verify.reference.registry import KINDS
+from proofkv_verify.kinds import Instance
 from proofkv_verify.verdict import Inconclusive, Refuted, Verified
-from tests.quality.witnesses import exact, instance
-
-NUMBERS = st.sampled_from([Fraction(n) for n in ("0", "1", "-1", "2", "1/2", "5")])
-PARAMS = st.recursive(
-    st.one_of(st.integers(-2, 3), st.booleans(), st.sampled_from(["", "nan", "0"])),
-    lambda inner: st.lists(inner, max_size=2),
-    max_leaves=4,
-)
-
-
-FORMS = [
-    {"weights", "ratios", "tilts"},
-    {"weights", "lower", "upper", "tilts"},
-    {"logits_hat", "logit_radii", "logits"},
-]
-
-
-def shaped(field: Field, sizes: dict[str, int]) -> st.SearchStrategy[Exact]:
-    strategy: st.SearchStrategy[Any] = NUMBERS
-    for axis in reversed(field.axes):
-        strategy = st.lists(strategy, min_size=sizes[axis], max_size=sizes[axis])
-    return strategy.map(exact)
-
-
-@st.composite
-def documents(draw: st.DrawFn) -> Instance:
-    """Fields of one kind with axes of 0 to 2 entries, some fields left out, parameters of any allowed type."""
-    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
-    axes = sorted({axis for field in kind.fields for axis in field.axes})
-    sizes = {axis: draw(st.integers(0, 2)) for axis in axes}
-    left_out = set().union(*FORMS) - draw(st.sampled_from([*FORMS, *FORMS, *FORMS, set().union(*FORMS)]))
-    chosen = [f for f in kind.fields if f.name not in left_out and (not f.optional or draw(st.integers(0, 3)))]
-    fields = {f.name: draw(shaped(f, sizes)) for f in chosen}
-    params = {name: draw(st.one_of(st.just(default), PARAMS)) for name, default in kind.params.items()}
-    return Instance(kind.name, fields, params)
+from tests.quality.witnesses import instance
+from tests.reference.documents import documents
 
 
 def outcome(call: Any) -> Judgement | InvalidInputError:

@@ -4,6 +4,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from hypothesis import given, settings
 
 from proofkv_verify import claim
 from proofkv_verify import second_opinion as module
@@ -23,6 +24,7 @@ from tests.quality import test_mutants_logit as logit
 from tests.quality import test_mutants_quantizer as quantizer
 from tests.quality import test_mutants_tv as tv
 from tests.quality.witnesses import instance
+from tests.reference.documents import documents
 
 M = MpMath(60)
 WITNESSES = {**quantizer.WITNESSES, **logit.WITNESSES, **tv.WITNESSES, **argmax.WITNESSES}
@@ -152,3 +154,20 @@ def test_the_checker_and_the_second_opinion_see_one_truth() -> None:
     assert lower is not None
     assert upper is not None
     assert M.point(lower) <= plain <= M.point(upper)
+
+
+@settings(deadline=None, max_examples=100)
+@given(documents())
+def test_the_second_opinion_contradicts_the_checker_on_no_document(data: Instance) -> None:
+    names = [name for name, bound in BOUNDS.items() if bound.kind == data.kind] or ["given"]
+    for document in [Certificate(names[0], data, Fraction(1, 3)), found(data, Fraction(1, 3))]:
+        try:
+            opinion = second_opinion(document)
+        except InvalidInputError:
+            continue
+        assert opinion.agrees is not False, f"{document}: {opinion.text}"
+
+
+def test_logits_of_any_size_are_evaluated() -> None:
+    huge = instance("softmax_tv", logits_hat=[2**3000, 0], logit_radii=[1, 1], logits=[2**3000, 1])
+    assert second_opinion(Certificate("given", huge, Fraction(1, 2))).agrees is not False

@@ -70,16 +70,16 @@ def long_rows(dtype: torch.dtype) -> list[Row]:
     n = 3000
     flat = torch.full((n,), 0.1, dtype=torch.float64)
     noise = torch.randn(n, generator=g, dtype=torch.float64)
-    far = torch.cat([torch.tensor([unlucky_top(dtype)], dtype=torch.float64), torch.full((n - 1,), -79.5)])
+    far = torch.cat([torch.tensor([unlucky_top(dtype)], dtype=torch.float64), torch.full((n - 1,), -39.5)])
     lifted = torch.cat([torch.zeros(1, dtype=torch.float64), torch.full((n - 1,), 3.0, dtype=torch.float64)])
     pairs = {"equal": (flat, flat), "noise": (noise * 3, noise.abs() * 0.05), "far": (far, lifted)}
     return [Row(f"long {name}", s.to(dtype), c.to(dtype)) for name, (s, c) in pairs.items()]
 
 
 def unlucky_top(dtype: torch.dtype) -> float:
-    """A top logit whose difference to -79.5 is rounded down by almost half a spacing of the numbers near 80."""
+    """A top logit whose difference to -39.5 is rounded down by almost half a spacing of the numbers near 40."""
     digits = 24 if dtype == torch.float32 else 53
-    return 0.5 + 2.0 ** (6 - digits) + 2.0**-digits
+    return 0.5 + 2.0 ** (5 - digits) + 2.0**-digits
 
 
 def bin_edges(row: Row) -> tuple[float, ...]:

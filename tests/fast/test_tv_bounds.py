@@ -38,7 +38,7 @@ def test_fast_value_is_not_below_the_formula_at_the_corners(bound, dtype):
 @each_bound
 @each_dtype
 def test_fast_value_is_not_below_the_formula_on_random_rows_and_close_to_it(bound, dtype):
-    for row in random_rows(dtype, 20):
+    for row in random_rows(dtype, 20 if bound.streaming else 8):
         claimed, reference = fast_value(bound, row), tv_reference(bound, row)
         assert_not_below(claimed, reference, f"{bound.slug}, {row.name}")
         top = limit(bound, dtype, reference)
@@ -73,7 +73,7 @@ def test_no_radius_gives_exactly_zero(bound, dtype):
 @each_bound
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_inputs_mean_their_exact_values(bound, dtype):
-    for row in random_rows(dtype, 6):
+    for row in random_rows(dtype, 3):
         lifted = Row(row.name, row.logits.float(), row.radii.float())
         claimed = scalar(bound.fast(*row.batched, **bound.options(lifted)))
         assert_not_below(claimed, tv_reference(bound, lifted), row.name)
@@ -116,7 +116,7 @@ def test_strided_and_broadcast_inputs_give_the_same(bound):
 @pytest.mark.parametrize("poison", [math.nan, math.inf, -math.inf, 1e30, -1e30])
 @pytest.mark.parametrize("poisoned", ["logits", "radii"])
 def test_masked_entries_are_never_read(bound, poison, poisoned):
-    for row in random_rows(torch.float32, 3, seed=5):
+    for row in random_rows(torch.float32, 2, seed=5):
         s, c = (torch.cat([x, torch.full((2,), 0.5)]) for x in (row.logits, row.radii))
         (s if poisoned == "logits" else c)[-2:] = poison
         mask = torch.arange(s.numel()) < row.logits.numel()
@@ -183,7 +183,7 @@ def test_a_larger_radius_gives_no_smaller_bound():
 
 @each_dtype
 def test_the_bracket_holds_the_optimum_of_small_rows(dtype):
-    for row in [*corner_rows(dtype), *random_rows(dtype, 30, seed=9)]:
+    for row in [*corner_rows(dtype), *random_rows(dtype, 10, seed=9)]:
         lower, upper = (scalar(x) for x in softmax_tv_optimum(*row.batched))
         best = tv_reference(TV_EXACT, row)
         assert Fraction(lower) <= best[1], row.name

@@ -183,6 +183,14 @@ def merge_in_base_two(output_a: TORCH, lse_a: TORCH, output_b: TORCH, lse_b: TOR
     return (wa * output_a + wb * output_b) / (wa + wb), top + (wa + wb).log2()
 
 
+def merge_without_a_shift(output_a: TORCH, lse_a: TORCH, output_b: TORCH, lse_b: TORCH) -> tuple[TORCH, TORCH]:
+    """exp(900) overflows."""
+    if bool(torch.maximum(lse_a, lse_b) == -math.inf):
+        return right_merge(output_a, lse_a, output_b, lse_b)
+    wa, wb = lse_a.exp(), lse_b.exp()
+    return (wa * output_a + wb * output_b) / (wa + wb), (wa + wb).log()
+
+
 def merge_that_hides_nan(output_a: TORCH, lse_a: TORCH, output_b: TORCH, lse_b: TORCH) -> tuple[TORCH, TORCH]:
     empty = torch.tensor(-math.inf)
     lse_a, lse_b = (torch.where(lse.isnan(), empty, lse) for lse in (lse_a, lse_b))
@@ -195,6 +203,7 @@ def merge_that_hides_nan(output_a: TORCH, lse_a: TORCH, output_b: TORCH, lse_b: 
         (merge_without_empty, "merge of (0.0, -inf) and (0.0, -inf)"),
         (merge_that_trusts_infinity, "merge of (5.0, 1.25) and (0.0, inf)"),
         (merge_in_base_two, "merge of (5.0, 1.25) and (5.0, 1.25)"),
+        (merge_without_a_shift, "merge of (0.0, -inf) and (1.0, 900.0)"),
         (merge_that_hides_nan, "merge of (5.0, 1.25) and (0.0, nan)"),
     ],
 )

@@ -47,6 +47,10 @@ def at_a_tie(margins: Sequence[float]) -> bool | None:
     return None if any(math.isnan(m) for m in margins) else min(margins) >= 0
 
 
+def finite_ties(margins: Sequence[float]) -> bool | None:
+    return min(margins) >= 0 if all(math.isfinite(m) for m in margins) else None
+
+
 def never_sure(margins: Sequence[float]) -> bool | None:
     return None
 
@@ -63,7 +67,9 @@ def test_a16_the_row_is_unknown_in_both_orders(margins: Sequence[float]) -> None
     assert rejects_when_smaller(margins) is True  # what the report is about
 
 
-@pytest.mark.parametrize("faulty", [flag_cleared_by_max, rejects_when_smaller, sorted_first, at_a_tie, never_sure])
+@pytest.mark.parametrize(
+    "faulty", [flag_cleared_by_max, rejects_when_smaller, sorted_first, at_a_tie, finite_ties, never_sure]
+)
 def test_a16_a_faulty_rule_is_caught(faulty: Callable[[Sequence[float]], bool | None]) -> None:
     assert check_margin_rule(faulty) is not None
 

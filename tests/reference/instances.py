@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from proofkv_verify.kinds import Instance
 from tests.quality.witnesses import instance
 
-FACT = settings(deadline=None, max_examples=60)
+FACT = settings(deadline=None, max_examples=40)
 SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=8)
 NUMBERS = st.one_of(SMALL, st.sampled_from([Fraction(0), Fraction(1 << 20), Fraction(-1, 1 << 30)]))
 SLACK = st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 1 << 20), Fraction(1, 3), Fraction(5)])

@@ -74,8 +74,6 @@ theorem expect_sq (π f : ι → α) : ∀ (I : List ι) (c : α),
       funext s; simp only [sumOver]; grind
     rw [expect_cons, e, h1, h2]
     simp only [sumOver]
-    generalize sumOver I _ = A at *
-    generalize sumOver I _ = B at *
     grind
 
 /-- Every sample has non-negative weight. -/

@@ -39,8 +39,13 @@ def hitProb {σ : Type v} [LE α] (step : σ → List (α × σ)) (M : σ → α
   | 0, s => if c ≤ M s then 1 else 0
   | n + 1, s => if c ≤ M s then 1 else sumOver (step s) fun t => t.1 * hitProb step M c n t.2
 
-/-- The telescoping budget of step `i`. -/
-def telescopeBudget (δ : α) (i : Nat) : α := δ / (((i : α) + 1) * ((i : α) + 2))
+/-- A natural number as an element of the field. -/
+def natVal : Nat → α
+  | 0 => 0
+  | n + 1 => natVal n + 1
+
+/-- The telescoping budget of step `i`: `δ / ((i + 1) (i + 2))`. -/
+def telescopeBudget (δ : α) (i : Nat) : α := δ / ((natVal i + 1) * (natVal i + 2))
 
 end ProofKV
 end
