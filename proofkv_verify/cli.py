@@ -8,20 +8,10 @@ from typing import Annotated
 import typer
 
 from proofkv_verify.commands.console import (
-    OK,
-    REFUTED,
-    UNDECIDED,
     check_writable,
     command,
-    errors,
-    human,
     read_text,
-    verdict_code,
-    worst,
-    write_json,
-    write_text,
 )
-from proofkv_verify.errors import InvalidInputError, SolverUnavailableError
 
 EXIT_CODES = (
     "Exit codes: 0 nothing refuted and nothing undecided; 1 something refuted; 2 bad input or usage; "
@@ -38,7 +28,9 @@ app = typer.Typer(
 trace_app = typer.Typer(no_args_is_help=True, help="Record a trace from a model, or describe a trace file.")
 app.add_typer(trace_app, name="trace")
 
-JsonOption = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is stdout.")]
+JsonOption = Annotated[
+    str | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is stdout.")
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Every random choice follows from it.")]
 EngineOption = Annotated[list[str] | None, typer.Option("--engine", help="fuzz, smt or attack; may be repeated.")]
 
@@ -59,29 +51,31 @@ def audit(
     engine: Annotated[
         list[str] | None, typer.Option("--engine", help="Inputs: adversarial, trace, random; may be repeated.")
     ] = None,
+    claim: Annotated[list[str] | None, typer.Option("--claim", help="Try this claim only; may be repeated.")] = None,
     device: Annotated[str, typer.Option("--device", help="Where scheme and fast bounds run: cpu or cuda.")] = "cpu",
     json_path: JsonOption = None,
     html: Annotated[str, typer.Option("--html", metavar="FILE", help="Write a self-contained report page.")] = "",
     ledger: Annotated[str, typer.Option("--ledger", metavar="DIR", help="Keep the run's ledger there.")] = "",
-    resume: Annotated[str, typer.Option("--resume", metavar="DIR", help="Continue the run whose ledger is there.")] = "",
+    resume: Annotated[
+        str, typer.Option("--resume", metavar="DIR", help="Continue the run whose ledger is there.")
+    ] = "",
 ) -> int:
     """Audit a scheme: what its certificate claims, what is proved, refuted, or only survived a search.
 
     Without TARGET the built-in int8 is audited on the embedded trace of SmolLM2-135M.
 
     Examples:
-
     - `proofkv-verify audit int8`
     - `proofkv-verify audit my_scheme.py:scheme --html report.html`
     - `proofkv-verify audit int4_kivi --trace mine.safetensors --json - > audit.json`
     - `proofkv-verify audit --resume DIR`
     """
-    from proofkv_verify.commands.audit import Outputs, run_command
     from proofkv_verify.audit.data import ENGINES
     from proofkv_verify.audit.run import Request
+    from proofkv_verify.commands.audit import Outputs, run_command
 
     check_writable(json_path, html or None)
-    request = Request(target or "int8", trace, seed, budget, tuple(engine or ENGINES), device)
+    request = Request(target or "int8", trace, seed, budget, tuple(engine or ENGINES), device, tuple(claim or ()))
     given = bool(target)
     return run_command(request, Outputs(json_path, html or None, ledger, resume, model), target_given=given)
 
@@ -101,7 +95,6 @@ def refute(
     """Search for exact data on which a bound fails; a bound that survives is not thereby sound.
 
     Examples:
-
     - `proofkv-verify refute softmax_tv_mean_upper`
     - `proofkv-verify refute tv_mean_without_condition --output case.json`
     - `proofkv-verify refute my_bound.py:bound --engine smt --budget 60`
@@ -121,7 +114,6 @@ def replay(
     """Evaluate counterexamples again, exactly: 1 if one stands, 3 if undecided, 0 if every claim holds.
 
     Examples:
-
     - `proofkv-verify replay case.json`
     - `proofkv-verify replay audit.json`
     """
@@ -140,7 +132,6 @@ def check(
     """Judge a certificate: against the exact data where it carries them, else against the value of its bound.
 
     Examples:
-
     - `proofkv-verify check cert.json`
     - `proofkv-verify check cert.json --second-opinion`
     """
@@ -160,7 +151,6 @@ def mutants(
     """Measure the search: which engine finds a counterexample to which planted wrong bound, and how fast.
 
     Examples:
-
     - `proofkv-verify mutants`
     - `proofkv-verify mutants --engine smt --json mutants.json`
     """
@@ -179,13 +169,26 @@ def list_(
     """List what is built in.
 
     Examples:
-
     - `proofkv-verify list schemes`
     - `proofkv-verify list bounds --json -`
     """
     from proofkv_verify.commands.listing import list_command
 
     return list_command(what, json_path)
+
+
+@app.command(epilog="Exit codes: 0 every gap is declared; 1 a link is broken or a gap undeclared; 2 bad input or usage.")
+@command
+def status(json_path: JsonOption = None) -> int:
+    """Print the checked link table of a checkout: theorem, reference, fast path, SMT, fuzz target, tests.
+
+    Examples:
+
+    - `proofkv-verify status`
+    """
+    from proofkv_verify.commands.status import status_command
+
+    return status_command(json_path)
 
 
 @trace_app.command(name="record")
@@ -203,7 +206,6 @@ def trace_record(
     """Run a model over a text and keep the queries, keys and values of its attention layers.
 
     Examples:
-
     - `proofkv-verify trace record mine.safetensors --tokens 1024 --layer 0 --layer 15`
     """
     from proofkv_verify.commands.trace import record_command
@@ -220,7 +222,6 @@ def trace_info(
     """Describe a trace file and check its form.
 
     Examples:
-
     - `proofkv-verify trace info`
     - `proofkv-verify trace info mine.safetensors --json -`
     """

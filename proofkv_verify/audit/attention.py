@@ -109,11 +109,10 @@ def with_aligned_queries(trial: Trial) -> Case:
 def _attention(trial: Trial, sidecar: Sidecar, device: str) -> Attention:
     case = trial.case
     group = case.queries.shape[1] // case.keys.shape[1]
-    logits_hat, rounding = (
-        t.double().cpu()
-        for t in logits_with_error(case.queries.double().to(device), trial.keys_hat.double().to(device), case.softmax_scale)
-    )
-    claimed = logit_bounds(case.queries.double(), sidecar, case.softmax_scale, device)
+    queries = case.queries.double()
+    computed = logits_with_error(queries.to(device), trial.keys_hat.double().to(device), case.softmax_scale)
+    logits_hat, rounding = (t.cpu() for t in computed)
+    claimed = logit_bounds(queries, sidecar, case.softmax_scale, device)
     least = torch.stack(list(claimed.values())).amin(0)
     raw, raw_hat = (_all_dots(case, keys, group) for keys in (case.keys, trial.keys_hat))
     exact = _times(*raw, case.softmax_scale)
@@ -134,12 +133,14 @@ def _attention(trial: Trial, sidecar: Sidecar, device: str) -> Attention:
 def logit_bounds(queries: torch.Tensor, sidecar: Sidecar, scale: Fraction, device: str) -> dict[str, torch.Tensor]:
     """Claimed bounds of the change of every logit, by slug, from the radii there are; float64 `[B, Hq, Q, T]`."""
     q = queries.to(device)
-    box, norm, bands = (None if r is None else r.to(device) for r in (sidecar.key_box, sidecar.key_norm, sidecar.key_bands))
+    radii = (sidecar.key_box, sidecar.key_norm, sidecar.key_bands)
+    box, norm, bands = (None if r is None else r.to(device) for r in radii)
     found = {}
     if box is not None:
         found["logit_abs_box_upper"] = logit_abs_box_upper(q, box, scale)
     if bands is not None:
-        found["logit_abs_band_upper"] = logit_abs_band_upper(q, bands, scale, band_indices(q.shape[-1], bands.shape[-1]))
+        indices = band_indices(q.shape[-1], bands.shape[-1])
+        found["logit_abs_band_upper"] = logit_abs_band_upper(q, bands, scale, indices)
     if norm is not None:
         found["logit_abs_norm_upper"] = logit_abs_norm_upper(q, norm, scale)
     return {slug: bound.double().cpu() for slug, bound in found.items()}

@@ -111,8 +111,8 @@ def run_claim(claim: AuditClaim, setting: Setting, cases: Iterable[Case], budget
 
 
 def _within_budget(cases: Iterable[Case], deadline: float, tally: _Tally) -> Iterator[Case]:
-    for case in cases:
-        if time.monotonic() >= deadline:
+    for index, case in enumerate(cases):
+        if index > 0 and time.monotonic() >= deadline:  # one case is tried whatever the budget
             tally.cut = True
             return
         yield case
@@ -165,7 +165,7 @@ def _conclude(tally: _Tally) -> tuple[Status, str]:
         return Status.UNDECIDED, tally.undecided
     if tally.cases == 0:
         reason = f"the scheme refused all {tally.refused} inputs" if tally.refused else "no case applies"
-        return Status.UNDECIDED, "time ran out before the first case" if tally.cut else reason
+        return Status.UNDECIDED, f"{reason} within the time budget" if tally.cut else reason
     return Status.SURVIVED, _searched(tally)
 
 

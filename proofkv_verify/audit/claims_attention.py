@@ -152,7 +152,8 @@ def _simple_queries(part: Attention, row: Row, token: int) -> list[torch.Tensor]
 def _logit_claim(slug: str, setting: Setting, part: Attention, row: Row, token: int, query: torch.Tensor) -> float:
     batch, kv = row[0], kv_head(part, row[1])
     at = (slice(batch, batch + 1), slice(kv, kv + 1), slice(token, token + 1))
-    bounds = logit_bounds(query[None, None, None], sliced(part.sidecar, at), part.trial.case.softmax_scale, setting.device)
+    scale = part.trial.case.softmax_scale
+    bounds = logit_bounds(query[None, None, None], sliced(part.sidecar, at), scale, setting.device)
     return float(bounds[slug])
 
 

@@ -1,4 +1,4 @@
-"""Every fp16 and bf16 number through an elementwise scheme: a finite domain, so the outcome is a proof or a refutation."""
+"""Every fp16 and bf16 number through an elementwise scheme: a finite domain, so it is a proof or a refutation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def conclude(setting: Setting) -> ClaimResult:
     start = time.monotonic()
     scheme = setting.scheme
     assert isinstance(scheme, Steps)
-    tried, vacuous = {name: 0 for name in DTYPES}, 0
+    tried, vacuous = dict.fromkeys(DTYPES, 0), 0
     for scale in SCALES:
         for name, dtype in DTYPES.items():
             try:
@@ -46,7 +46,9 @@ def conclude(setting: Setting) -> ClaimResult:
             tried[name] += found.inputs
             vacuous += found.vacuous
             if found.violation is not None:
-                return _refuted(setting, found.violation, f"step of {name} at scale {scale!r}", start, sum(tried.values()))
+                return _refuted(
+                    setting, found.violation, f"step of {name} at scale {scale!r}", start, sum(tried.values())
+                )
     counts = " and ".join(f"all {count // len(SCALES):,} {name}" for name, count in tried.items())
     scales = ", ".join(f"{scale:g}" for scale in SCALES)
     basis = f"exhausted {counts} inputs at each of the stored scales {scales}"
@@ -78,12 +80,11 @@ def _counterexample(setting: Setting, violation: Violation, where: str) -> Count
             text = {"restored": {"nan": "nan"}.get(value.value, "inf")}
             note = f"{where}: {float(x)!r} {what} {value.value}"
             return counterexample(setting, bound, "non_finite", left, Fraction(0), "exhaustion", note, text)
-    assert isinstance(y, Fraction) and isinstance(r, Fraction)
+    assert isinstance(y, Fraction)
+    assert isinstance(r, Fraction)
     note = f"{where}: {float(x)!r} came back as {float(y)!r}, radius {float(r)!r}"
     return counterexample(setting, bound, "element_error", {**left, "right": (y,)}, r, "exhaustion", note)
 
 
-def _result(
-    start: float, status: Status, basis: str, cases: int, found: Counterexample | None = None
-) -> ClaimResult:
+def _result(start: float, status: Status, basis: str, cases: int, found: Counterexample | None = None) -> ClaimResult:
     return ClaimResult("quantizer_step_upper", status, basis, cases, time.monotonic() - start, None, found)

@@ -128,7 +128,10 @@ def _poisoned(case: Case, declaration: Declaration, value: float) -> Iterator[tu
     group = declaration.group_tokens
     live = (case.keys.shape[2] // 2) // group * group if group > 0 else 0
     if live:
-        yield (slice(None), slice(None), slice(0, live)), _fill(case, (slice(None), slice(None), slice(live, None)), value)
+        yield (
+            (slice(None), slice(None), slice(0, live)),
+            _fill(case, (slice(None), slice(None), slice(live, None)), value),
+        )
 
 
 def _fill(case: Case, dead: Any, value: float) -> Case:

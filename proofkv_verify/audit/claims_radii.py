@@ -57,7 +57,9 @@ def examine_norm(name: str, bound: str, setting: Setting, case: Case) -> Finding
     for row in open_[:EXACT_LIMIT]:
         index = tuple(int(i) for i in row)
         where = f"{name}{list(index)} of {case.name}"
-        found = _judge_vector(setting, bound, original[index], restored[index], float(radius[index]), case.engine, where)
+        found = _judge_vector(
+            setting, bound, original[index], restored[index], float(radius[index]), case.engine, where
+        )
         if found is not None:
             return Finding(radius.numel(), None, found)
     left = max(0, len(open_) - EXACT_LIMIT)

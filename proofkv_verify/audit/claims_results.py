@@ -90,7 +90,7 @@ def stream(setting: Setting, case: Case, split: Sequence[int]) -> Pair:
     scheme = setting.scheme
     extending = streams(scheme)
     assert extending is not None
-    keys, values = (t.to(setting.device).split(list(split), dim=2) for t in (case.keys, case.values))
+    keys, values = (torch.split(t.to(setting.device), list(split), dim=2) for t in (case.keys, case.values))
     pages = compress(scheme, keys[0].clone(), values[0].clone())
     for key, value in zip(keys[1:], values[1:], strict=True):
         pages = append(extending, pages, key.clone(), value.clone())
@@ -118,7 +118,9 @@ def two_rows(case: Case) -> Case:
 RESULT_CLAIMS = (
     AuditClaim("finite", "finite input comes back finite", examine_finite, 0.5),
     AuditClaim("deterministic", "a second run gives the same numbers", examine_repeatable, 0.5),
-    AuditClaim("inputs_unchanged", "compress and restore leave their arguments unchanged", examine_inputs_unchanged, 0.5),
+    AuditClaim(
+        "inputs_unchanged", "compress and restore leave their arguments unchanged", examine_inputs_unchanged, 0.5
+    ),
     AuditClaim("batch_independent", "a row alone = the row in any batch", examine_batch),
     AuditClaim("layout_independent", "contiguous = strided", examine_layout),
 )

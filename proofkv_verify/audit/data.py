@@ -55,7 +55,9 @@ def seed_for(seed: int, name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:6])
 
 
-def cases(engines: Sequence[str], shape: Shape, trace: Trace | TraceFile | None, seed: int, rounds: int) -> Iterator[Case]:
+def cases(
+    engines: Sequence[str], shape: Shape, trace: Trace | TraceFile | None, seed: int, rounds: int
+) -> Iterator[Case]:
     """Adversarial cases, then every layer of the trace, then `rounds` random cases; the order depends on the seed only.
 
     Raises:
@@ -180,7 +182,8 @@ def _constant_but_one(shape: Shape, dtype: torch.dtype) -> torch.Tensor:
 def _half_steps(shape: Shape, dtype: torch.dtype) -> torch.Tensor:
     """Every token holds 127 and numbers a tenth or exactly a half of a step away from whole steps of 1."""
     tensor = (_wave(shape) * 127).trunc()
-    tensor += torch.tensor([0.5, -0.5, 0.9, -0.9], dtype=torch.float64).repeat(-(-shape.head_dim // 4))[: shape.head_dim]
+    offsets = torch.tensor([0.5, -0.5, 0.9, -0.9], dtype=torch.float64)
+    tensor += offsets[torch.arange(shape.head_dim) % 4]
     tensor[..., 0] = 127.0
     return tensor.clamp(-127, 127)
 
@@ -229,7 +232,8 @@ def _alternating(shape: Shape, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _subnormal(shape: Shape, dtype: torch.dtype) -> torch.Tensor:
-    return _wave(shape) * torch.finfo(dtype).tiny
+    info = torch.finfo(dtype)
+    return _wave(shape) * info.tiny * (1 - info.eps)
 
 
 def _one_spike(shape: Shape, dtype: torch.dtype) -> torch.Tensor:

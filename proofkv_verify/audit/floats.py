@@ -76,7 +76,7 @@ def dots(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, 
     into low err by at most u per step of their partial sums, each at most 2 n u times the sum of absolute products.
     """
     n = a.shape[-1]
-    high = torch.zeros(torch.broadcast_shapes(a.shape, b.shape)[:-1], dtype=torch.float64)
+    high = torch.zeros_like((a[..., 0] + b[..., 0]), dtype=torch.float64)
     low, size = torch.zeros_like(high), torch.zeros_like(high)
     for i in range(n):
         product, lost = two_product(a[..., i].double(), b[..., i].double())

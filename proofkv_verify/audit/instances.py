@@ -58,8 +58,8 @@ def weights_instance(part: Attention, row: Row, tokens: torch.Tensor) -> Instanc
 def output_instance(kind: str, part: Attention, row: Row, tokens: torch.Tensor, *, centred: bool) -> Instance:
     """One row over some tokens with its values, for `attention_l2` or `attention_linf`.
 
-    With `centred` the first restored value is taken from all values: the true quantity stays what it is, and values
-    that are all the same become exact zeros.
+    With `centred` the heaviest token's restored value is taken from all values: the true quantity stays what it is,
+    and values that are all the same become exact zeros.
     """
     batch, head, _ = row
     case, kv = part.trial.case, kv_head(part, head)
@@ -68,7 +68,8 @@ def output_instance(kind: str, part: Attention, row: Row, tokens: torch.Tensor, 
         tuple(v - v_hat for v, v_hat in zip(a, b, strict=True)) for a, b in zip(values, restored, strict=True)
     )
     if centred:
-        restored = tuple(tuple(x - z for x, z in zip(v, restored[0], strict=True)) for v in restored)
+        centre = restored[int(part.logits_hat[row][tokens].argmax())]
+        restored = tuple(tuple(x - z for x, z in zip(v, centre, strict=True)) for v in restored)
     radii: dict[str, Exact] = (
         {"value_radii": tuple(norm_up(e) for e in errors)}
         if kind == "attention_l2"
@@ -121,4 +122,3 @@ def _logit_fields(part: Attention, row: Row, tokens: torch.Tensor) -> dict[str, 
     logits_hat = cast("Vector", exact(part.logits_hat[batch, head, query, tokens]))
     gaps = (abs(s - s_hat) for s, s_hat in zip(logits, logits_hat, strict=True))
     return {"logits_hat": logits_hat, "logit_radii": tuple(gaps), "logits": logits}
-

@@ -33,6 +33,7 @@ class Request:
         budget_s: wall time of all claims together; a claim whose share is used up says so.
         engines: which inputs: adversarial, trace, random.
         device: "cpu" or "cuda": where the scheme and the fast bounds run.
+        claims: slugs of the claims to try; empty means all that apply.
     """
 
     target: str
@@ -41,6 +42,7 @@ class Request:
     budget_s: float = 90.0
     engines: tuple[str, ...] = ENGINES
     device: str = "cpu"
+    claims: tuple[str, ...] = ()
 
 
 Progress = Callable[[int, int, str], None]
@@ -51,14 +53,17 @@ def settings_of(request: Request, source: str) -> dict[str, Any]:
     """All that decides the results of an audit, as the first line of its ledger."""
     trace = _trace_path(request)
     digest = "sha256:" + sha256(trace.read_bytes()).hexdigest() if trace.is_file() else ""
-    asked = {**asdict(request), "engines": list(request.engines)}
+    asked = {**asdict(request), "engines": list(request.engines), "claims": list(request.claims)}
     return {**asked, "trace_digest": digest, "source": source, "versions": versions()}
 
 
 def request_of(settings: dict[str, Any]) -> Request:
     """The request that a ledger was started with."""
-    names = Request.__dataclass_fields__
-    return Request(**{name: settings[name] for name in names if name != "engines"}, engines=tuple(settings["engines"]))
+    named: dict[str, Any] = {}
+    for name in Request.__dataclass_fields__:
+        value = settings[name]
+        named[name] = tuple(value) if isinstance(value, list) else value
+    return Request(**named)
 
 
 def check_same(ledger: Ledger, request: Request, source: str) -> None:
@@ -84,7 +89,7 @@ def run_audit(
     setting = Setting(scheme, request.target, request.device, request.seed, source)
     trace = open_trace(_trace_path(request)) if "trace" in request.engines else None
     shape = shape_for(scheme.declaration.residual_window, trace.meta.head_dim if trace else 64)
-    plan = make_plan(setting, shape)
+    plan = _chosen(make_plan(setting, shape), request.claims)
     deadline = time.monotonic() + request.budget_s
     for index, claim in enumerate(plan):
         if claim.bound in ledger.results:
@@ -94,6 +99,14 @@ def run_audit(
         budget = share(plan, index, max(0.0, deadline - time.monotonic()))
         ledger.record(run_claim(claim, setting, _inputs(request, claim, shape, trace), budget))
     return [ledger.results[claim.bound] for claim in plan]
+
+
+def _chosen(plan: list[AuditClaim], names: tuple[str, ...]) -> list[AuditClaim]:
+    known = [claim.bound for claim in plan]
+    for name in names:
+        if name not in known:
+            raise InvalidInputError("claim", f"one of {', '.join(known)}", name)
+    return [claim for claim in plan if not names or claim.bound in names]
 
 
 def _inputs(request: Request, claim: AuditClaim, shape: Shape, trace: TraceFile | None) -> Iterator[Case]:

@@ -79,7 +79,8 @@ def restore(scheme: Scheme, pages: Any, shape: torch.Size) -> tuple[torch.Tensor
         raise SchemeError(f"restore: expected (keys_hat, values_hat), got {type(found).__name__}")
     for name, tensor in zip(("keys_hat", "values_hat"), found, strict=True):
         if not isinstance(tensor, torch.Tensor) or not tensor.dtype.is_floating_point:
-            raise SchemeError(f"{name}: expected a floating tensor, got {getattr(tensor, 'dtype', type(tensor).__name__)}")
+            got = getattr(tensor, "dtype", type(tensor).__name__)
+            raise SchemeError(f"{name}: expected a floating tensor, got {got}")
         if tensor.shape != shape:
             raise SchemeError(f"{name}: expected shape {tuple(shape)}, got {tuple(tensor.shape)}")
     return found[0].detach().cpu(), found[1].detach().cpu()
@@ -145,7 +146,7 @@ def measured_sidecar(trial: Trial) -> Sidecar:
 
 def bands(tensor: torch.Tensor, count: int) -> torch.Tensor:
     """`[..., D]` as `[..., count, D / count]`: band b holds the b-th share of the planes (i, i + D/2)."""
-    planes = tensor.unflatten(-1, (2, count, -1))
+    planes = tensor.reshape(*tensor.shape[:-1], 2, count, tensor.shape[-1] // (2 * count))
     return planes.transpose(-3, -2).flatten(-2)
 
 

@@ -15,6 +15,7 @@ from proofkv_verify.search import bulk
 
 Array = npt.NDArray[np.float64]
 Ends = tuple[torch.Tensor, torch.Tensor]
+Evaluate = Callable[..., tuple[Array, Array]]
 FAR = -750.0
 """A token this far below the largest logit has weight below 2^-1010, whatever its rounding."""
 
@@ -93,7 +94,7 @@ def true_tv(part: Attention) -> Ends:
 
 def true_l2(part: Attention) -> Ends:
     """Ends of the Euclidean norm of the output error, `[B, Hq, Q]`."""
-    return _output(part, bulk.output_error_l2, lambda error: norm_upper(error))
+    return _output(part, bulk.output_error_l2, norm_upper)
 
 
 def true_linf(part: Attention) -> Ends:
@@ -107,13 +108,13 @@ def _moved_mass(rows: Rows) -> torch.Tensor:
     The weight changes by a factor e^(d_i) / Z with |d_i| <= gap_i, and |log Z| <= 2 E where E = sum p (e^gap - 1) <=
     1/4. The rounding of p, below 10^-11, is covered by the factor 1 + 10^-9.
     """
-    p = torch.softmax(rows.logits_hat, -1) * (1 + 1e-9)
+    p = torch.softmax(rows.logits_hat, -1) * (1 + 1e-9) + 2.0**-1008
     z = 2 * (p * torch.expm1(rows.gap) * (1 + 1e-9)).sum(-1, keepdim=True)
     known = (z <= 0.5) & (rows.gap.amax(-1, keepdim=True) <= 1)
     return torch.where(known, p * torch.expm1(rows.gap + z) * (1 + 1e-9), torch.inf)
 
 
-def _output(part: Attention, evaluate: Callable[..., tuple[Array, Array]], size: Callable[[torch.Tensor], torch.Tensor]) -> Ends:
+def _output(part: Attention, evaluate: Evaluate, size: Callable[[torch.Tensor], torch.Tensor]) -> Ends:
     trial = part.trial
     group = part.logits_hat.shape[1] // trial.case.values.shape[1]
     values, values_hat = (t.double().repeat_interleave(group, 1) for t in (trial.case.values, trial.values_hat))
@@ -121,8 +122,9 @@ def _output(part: Attention, evaluate: Callable[..., tuple[Array, Array]], size:
     def ends(rows: Rows) -> Ends:
         v, v_hat = (t[:, :, rows.tokens] for t in (values, values_hat))
         moved = size((v - v_hat) * (1 + 4 * U)).amax(-1)  # weights sum to 1
-        # Both sets of weights sum to 1, so a common shift of all values changes nothing and spares cancellation.
-        centre = v_hat[:, :, :1]
+        # Weights sum to 1: a shift of all values changes nothing, and the heaviest token's value should be near 0.
+        heaviest = rows.logits_hat.argmax(-1)[..., None, None].expand(*v_hat.shape[:2], 1, v_hat.shape[-1])
+        centre = v_hat.gather(2, heaviest)
         (v, v_lost), (v_hat, hat_lost) = (two_sum(t, -centre) for t in (v, v_hat))
         low, high = _call(evaluate, rows.logits, rows.logits_hat, v, v_hat)
         lost = (size(v_lost) + size(hat_lost)).amax(-1) * (1 + 8 * U)
@@ -134,7 +136,7 @@ def _output(part: Attention, evaluate: Callable[..., tuple[Array, Array]], size:
     return _gather(part, ends)
 
 
-def _call(evaluate: Callable[..., tuple[Array, Array]], *tensors: torch.Tensor) -> Ends:
+def _call(evaluate: Evaluate, *tensors: torch.Tensor) -> Ends:
     """Flattens batch and heads, evaluates in numpy, and restores the shape."""
     shape = tensors[0].shape[:2]
     low, high = evaluate(*(t.flatten(0, 1).contiguous().numpy() for t in tensors))

@@ -71,12 +71,23 @@ def not_finite(setting: Setting, bound: str, value: float, came: float, engine: 
 
 
 def unequal(
-    setting: Setting, bound: str, first: torch.Tensor, second: torch.Tensor, engine: str, where: str, inputs: torch.Tensor
+    setting: Setting,
+    bound: str,
+    first: torch.Tensor,
+    second: torch.Tensor,
+    engine: str,
+    where: str,
+    inputs: torch.Tensor,
 ) -> Counterexample | None:
     """The simplest element in which two results that must be equal differ, as a counterexample; None if none does.
 
     Args:
-        first, second: results of one shape; NaN in the same place counts as equal.
+        setting: of the audit.
+        bound: slug of the claim.
+        first: one result; NaN in the same place of both counts as equal.
+        second: the other, of the same shape.
+        engine: which inputs they come from.
+        where: what they are, for the reader.
         inputs: the original elements, named where a result is not finite.
     """
     differ = (first != second) & ~(first.isnan() & second.isnan())

@@ -23,7 +23,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i];
         norm(e_i) <= nu_i for each value error.
-    Source: L5, R14 with the diameter in place of twice a radius.
+    Source: docs/theory.md L5, R14 with the diameter in place of twice a radius.
     Lean: ProofKV.output_norm_le_split_true, ProofKV.output_norm_le_split_box
     """
     tv = fractional_optimum(x.weights, x.ratios, ratio_order(x), m)

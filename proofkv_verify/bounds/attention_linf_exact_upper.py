@@ -23,7 +23,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
 
     Sound when: weights are positive; lower ends are positive; each weight ratio lies in [l_i, u_i];
         abs(e_ic) <= box_ic for each coordinate of each value error.
-    Source: O1, O2.
+    Source: docs/theory.md O1, O2.
     Lean: ProofKV.linf_output_le_prefix
     """
     return m.max(0, *(_direction(x, m, c, sign) for c in range(len(x.values_hat[0])) for sign in (1, -1)))

@@ -29,6 +29,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
 
     Sound when: the bands partition the coordinates; each plane lies in one band (else InvalidInputError);
     cos^2 + sin^2 = 1; |e|_b <= rho_b; |dq| <= rho; |k_hat| <= key_norm.
+    Source: docs/theory.md R7.
     Lean: ProofKV.logit_abs_le_bands
     """
     require_bands(x)

@@ -18,7 +18,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
 
     The query is turned back into the stored coordinates, where the box holds; with keys stored after RoPE, R = 1.
 
-    Sound when: the planes are disjoint pairs of coordinates and cos^2 + sin^2 = 1 in each; |e_c| <= r_c in stored
+    Sound when: the planes are disjoint pairs of coordinates; cos^2 + sin^2 = 1 in each; |e_c| <= r_c in stored
     coordinates; |dq| <= rho; |k_hat| <= key_norm.
     Lean: ProofKV.logit_abs_le_box
     """

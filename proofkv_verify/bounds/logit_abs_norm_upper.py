@@ -19,7 +19,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
 
     Query head h of a group of G reads KV head floor(h / G).
 
-    Sound when: the planes are disjoint and cos^2 + sin^2 = 1; |e| <= eps for the KV head that the query head reads;
+    Sound when: the planes are disjoint; cos^2 + sin^2 = 1; |e| <= eps for the KV head that the query head reads;
     |dq| <= rho; |k_hat| <= key_norm.
     Lean: ProofKV.logit_abs_le_norms
     """

@@ -24,7 +24,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     cells and the best of up to 24 values mu = 1/g_s(i) in each.
 
     Sound when: weights are positive; lower ends are positive; each weight ratio lies in [l_i, u_i].
-    Source: A3.
+    Source: docs/theory.md A3.
     Lean: ProofKV.tv_le_cells
     """
     return cell_bound(x, m, lambda s: dual(x, s, m), lambda s: _multipliers(x, s))

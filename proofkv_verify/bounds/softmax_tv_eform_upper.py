@@ -18,7 +18,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     """TV <= (A^2 - 1)/2, where A = sum p_i r_i.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-    Source: R1; unbounded in A, so it can exceed 1.
+    Source: docs/theory.md R1; unbounded in A, so it can exceed 1.
     Lean: ProofKV.tv_le_eform
     """
     a = mean_ratio(x, m)

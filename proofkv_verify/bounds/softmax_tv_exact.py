@@ -14,7 +14,7 @@ MAX_TOKENS = 12
     "softmax_tv",
     name="softmax_tv_exact",
     hypotheses=("weights_positive", "lower_positive", "tilts_within_bounds"),
-    lean="ProofKV.tv_eq_max_subset",
+    lean="ProofKV.tv_box_le_iff_gain_le",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a plain function)
     """TV <= max over subsets S of A_S/(A_S + B_rest) - p(S), A_S = sum_S p u, B_rest = sum_rest p l; attained.
@@ -22,8 +22,8 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     Sound when: weights are positive; lower ends are positive; each weight ratio lies in [l_i, u_i].
     Returns: T*, the maximum of TV over the box: no smaller number is an upper bound for all data in it.
     Raises: InvalidInputError for more than 12 tokens.
-    Source: R0.
-    Lean: ProofKV.tv_eq_max_subset
+    Source: docs/theory.md R0.
+    Lean: ProofKV.tv_box_le_iff_gain_le
     """
     n = len(x.weights)
     if n > MAX_TOKENS:

@@ -20,7 +20,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     counts as 1, and one with E > k is passed over; if none is left the value is 1.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-    Source: R5.
+    Source: docs/theory.md R5.
     Lean: ProofKV.tv_le_hinge
     """
     kappas = x.kappas if "kappas" in x else [m.const(1), *x.ratios]

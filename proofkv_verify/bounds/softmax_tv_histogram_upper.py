@@ -22,7 +22,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     1 + (r_max - 1)/2^j. Edges that decrease give the value 1.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-    Source: B1; with r_i <= R_i <= rho r_i it exceeds the unbinned T_f by at most (rho-1)/(rho+1).
+    Source: docs/theory.md B1; with r_i <= R_i <= rho r_i it exceeds the unbinned T_f by at most (rho-1)/(rho+1).
     Lean: ProofKV.tv_le_histogram
     """
     bins, condition = ratio_bins(x, m)

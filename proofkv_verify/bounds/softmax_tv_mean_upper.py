@@ -17,7 +17,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     """TV <= 1 - 1/A if A <= 2, TV <= A^2/(A^2+4) always, where A = sum p_i r_i.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-    Source: R3, sharp given A alone.
+    Source: docs/theory.md R3, sharp given A alone.
     Lean: ProofKV.tv_le_mean
     """
     a = mean_ratio(x, m)

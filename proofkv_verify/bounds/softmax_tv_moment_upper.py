@@ -25,7 +25,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     in `softmax_tv_cell_upper` (bin edges that decrease and cells that do not cover [0, 1] give the value 1).
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-    Source: B2.
+    Source: docs/theory.md B2.
     Lean: ProofKV.tv_le_moment_cells
     """
     bins, condition = ratio_bins(x, m)

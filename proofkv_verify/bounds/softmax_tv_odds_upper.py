@@ -20,7 +20,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
         With explicit ends the product is u_i/l_j, i != j; the bound does not change when all ends are scaled.
-    Source: R2, sharp: attained at odds 1/k.
+    Source: docs/theory.md R2, sharp: attained at odds 1/k.
     Lean: ProofKV.tv_le_odds
     """
     below = x.ratios if x.symmetric else [1 / low for low in x.lower]

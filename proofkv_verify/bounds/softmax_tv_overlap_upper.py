@@ -18,7 +18,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     """TV <= 1 - B/A, where A = sum p_i r_i and B = sum p_i / r_i.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-    Source: R4, sharp given A and B alone.
+    Source: docs/theory.md R4, sharp given A and B alone.
     Lean: ProofKV.tv_le_overlap
     """
     b = m.sum(p / r for p, r in zip(x.weights, x.ratios, strict=True))

@@ -110,7 +110,7 @@ def _start(request: Request, outputs: Outputs, *, target_given: bool) -> tuple[R
 
 
 def _recorded(model: str, request: Request, directory: Path) -> str:
-    from proofkv_verify.adapters.record import record_trace  # noqa: PLC0415 (a model is loaded on request only)
+    from proofkv_verify.adapters.record import record_trace
 
     if request.trace:
         raise InvalidInputError("model", "no --trace beside it", model)

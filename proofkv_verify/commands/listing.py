@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rich.table import Table
+from rich.text import Text
 
 from proofkv_verify.commands.console import OK, human, write_json
 from proofkv_verify.errors import InvalidInputError
@@ -18,13 +19,8 @@ def list_command(what: str, json_path: str | None) -> int:
         raise InvalidInputError("list", f"one of {', '.join(_LISTS)}", what)
     columns, rows_of, empty = _LISTS[what]
     rows = rows_of()
-    table = Table(box=None, pad_edge=False, expand=True)
-    for column in columns:
-        table.add_column(column, no_wrap=column == "name", ratio=None if column == "name" else 1)
-    for row in rows:
-        table.add_row(*row)
     out = human(json_path)
-    out.print(table)
+    out.print(_table(columns, rows))
     if not rows:
         out.print(empty)
     named = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -32,34 +28,45 @@ def list_command(what: str, json_path: str | None) -> int:
     return OK
 
 
+def _table(columns: Row, rows: list[Row]) -> Table:
+    """A row each; only the last column wraps."""
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for column in columns[:-1]:
+        table.add_column(column, no_wrap=True)
+    table.add_column(columns[-1], overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
 def _schemes() -> list[Row]:
-    from proofkv_verify.schemes.registry import SCHEMES, scheme_names  # noqa: PLC0415
+    from proofkv_verify.schemes.registry import SCHEMES, scheme_names
 
     return [(name, SCHEMES[name].summary if name in SCHEMES else "installed entry point") for name in scheme_names()]
 
 
 def _bounds() -> list[Row]:
-    from proofkv_verify.bounds.registry import BOUNDS  # noqa: PLC0415
+    from proofkv_verify.bounds.registry import BOUNDS
 
-    return [(name, bound.kind, bound.statement) for name, bound in BOUNDS.items()]
+    return [(name, bound.statement) for name, bound in BOUNDS.items()]
 
 
 def _mutants() -> list[Row]:
-    from proofkv_verify.mutants.registry import MUTANTS  # noqa: PLC0415
+    from proofkv_verify.mutants.registry import MUTANTS
 
-    return [(name, mutant.mutates, mutant.statement) for name, mutant in MUTANTS.items()]
+    return [(name, f"{mutant.mutates}: {mutant.statement}") for name, mutant in MUTANTS.items()]
 
 
 def _models() -> list[Row]:
-    from proofkv_verify.adapters.record import MODELS  # noqa: PLC0415
+    from proofkv_verify.adapters.record import MODELS
 
     return [(name, f"trace record --model {name}") for name in MODELS]
 
 
 _LISTS: Mapping[str, tuple[Row, Callable[[], list[Row]], str]] = {
     "schemes": (("name", "what"), _schemes, ""),
-    "evictors": (("name", "what"), lambda: [], "no evictor is built in yet"),
-    "bounds": (("name", "about", "statement"), _bounds, ""),
-    "mutants": (("name", "wrong variant of", "mistake"), _mutants, ""),
+    "evictors": (("name", "what"), list, "no evictor is built in yet"),
+    "bounds": (("name", "statement"), _bounds, ""),
+    "mutants": (("name", "mistake"), _mutants, ""),
     "models": (("name", "used by"), _models, ""),
 }

@@ -105,7 +105,7 @@ def judgement_row(judgement: Judgement) -> dict[str, Any]:
 
 def _second_opinion(document: Certificate) -> tuple[bool | None, str]:
     try:
-        from proofkv_verify.second_opinion import second_opinion  # noqa: PLC0415 (mpmath may be absent)
+        from proofkv_verify.second_opinion import second_opinion
     except ImportError as error:
         raise SolverUnavailableError(f"--second-opinion needs mpmath (pip install 'mpmath<1.4'): {error}") from None
     opinion = second_opinion(document)

@@ -82,7 +82,7 @@ def check_engines(engines: Sequence[str] | None) -> tuple[str, ...]:
 
 def mutants_command(engines: Sequence[str] | None, budget_s: float, seed: int, json_path: str | None) -> int:
     """Runs every engine on every mutant, one process a core, and prints who killed whom."""
-    from proofkv_verify.search.power import measure_power, to_json  # noqa: PLC0415 (only this command needs it)
+    from proofkv_verify.search.power import measure_power, to_json
 
     chosen, workers, start = check_engines(engines), os.cpu_count() or 1, time.monotonic()
     share = budget_s * workers / (len(MUTANTS) * len(chosen))
@@ -166,4 +166,3 @@ def _document(target: str, results: Sequence[SearchResult], found: Counterexampl
         "engines": rows,
         "counterexample": None if found is None else json.loads(to_json(found)),
     }
-

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.attention_half import AttentionBound, page_groups
+from proofkv_verify.decode.attention_half import AttentionBound, page_groups, swing
 from proofkv_verify.decode.ellipsoid import UP, row_norms, spectral_upper, support
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.mlp_half import MlpBound
+from proofkv_verify.decode.shapes import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +70,18 @@ def attention_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
 
 def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
     """Tokens' segments, values' weight change, change of Z, quadratic map and rounding in each direction `[R]`."""
-    p, heads = maps.trace.p, a @ maps.layer.wo
+    heads = a @ maps.layer.wo
     mass = (heads @ maps.weighted.mT).abs()
     symbols = (mass * bound.rest[:, None]).sum((0, 2))
-    values = (row_norms(heads) * (p * bound.moved * bound.value_norm).sum(-1)[:, None]).sum(0)
+    crossed = swing(mass.transpose(0, 1) * bound.cross, bound.rows, bound.lin).sum(-1)
+    values = (row_norms(heads) * bound.value_change[:, None]).sum(0)
     reach = support(bound.p_in, heads @ maps.heads)
-    drift = (bound.zz[:, None] * (reach + (mass * (bound.kappa + bound.rest)[:, None]).sum(-1))).sum(0)
+    drift = (bound.zz[:, None] * (reach + (mass * bound.cross[:, None]).sum(-1))).sum(0)
     heads = heads.transpose(0, 1)
     quadratic = torch.einsum("rhc,hcab->rhab", heads, bound.tensor) / 2
     slack = 1e-10 * (row_norms(heads) * torch.linalg.vector_norm(bound.tensor, dim=(1, 2, 3))).sum(-1)
     bent = spectral_upper(quadratic).sum(-1) + slack
-    return symbols + values + drift + bent + bound.noise * row_norms(a)
+    return symbols + crossed + values + drift + bent + bound.noise * row_norms(a)
 
 
 def page_parts(maps: Maps, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -93,9 +95,9 @@ def page_parts(maps: Maps, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         heads: a @ wo `[H, R, D]`.
     """
     sets, groups = maps.sets, len(maps.trace.wk)
-    mass = (heads @ maps.weighted[:, :-1].mT * maps.scale).transpose(0, 1).unflatten(1, (groups, -1))
-    heads = heads.transpose(0, 1).unflatten(1, (groups, -1))
-    p, q = (x.unflatten(0, (groups, -1)) for x in (maps.trace.p[:, :-1], maps.trace.q))
+    mass = split((heads @ maps.weighted[:, :-1].mT * maps.scale).transpose(0, 1), 1, (groups, -1))
+    heads = split(heads.transpose(0, 1), 1, (groups, -1))
+    p, q = (split(x, 0, (groups, -1)) for x in (maps.trace.p[:, :-1], maps.trace.q))
     keys, loose_keys = _page_bound(mass, q[None], (sets.key_norm, sets.key_box, sets.key_sigma), sets.page_size)
     box = sets.value_box[..., None]
     values, loose_values = _page_bound(p[None], heads, (sets.value_norm, box, sets.value_sigma), sets.page_size)
@@ -113,7 +115,7 @@ def _page_bound(
     inside = sigma.shape[-1] * size
     combined = coefficient.mT @ vectors
     tokens = torch.minimum((combined.abs() * box).sum(-1), row_norms(combined) * norm)
-    paged = coefficient[..., :inside].unflatten(-1, (sigma.shape[-1], size)).transpose(2, 3)
+    paged = split(coefficient[..., :inside], -1, (sigma.shape[-1], size)).transpose(2, 3)
     best, _ = page_groups(tokens, nuclear_upper(paged, vectors[:, :, None]) * sigma, size)
     return best * UP, tokens[..., inside:].sum((1, 2)) * UP
 

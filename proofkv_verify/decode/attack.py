@@ -13,6 +13,7 @@ from torch import Tensor
 
 from proofkv_verify.decode.model import Cache, Model, Trace, advance
 from proofkv_verify.decode.opened import Sets
+from proofkv_verify.decode.shapes import split
 
 _INSIDE = 1 - 1e-9
 
@@ -29,14 +30,16 @@ class Attack:
 def push_inside(keys: Tensor, values: Tensor, sets: Sets) -> tuple[Tensor, Tensor]:
     """The errors scaled and clipped until every sidecar of the layer allows them."""
     value_box = sets.value_box[..., None]
-    return _inside(keys, sets.key_norm, sets.key_box, sets.key_sigma, sets), _inside(values, sets.value_norm, value_box, sets.value_sigma, sets)
+    return _inside(keys, sets.key_norm, sets.key_box, sets.key_sigma, sets), _inside(
+        values, sets.value_norm, value_box, sets.value_sigma, sets
+    )
 
 
 def _inside(error: Tensor, norm: Tensor, box: Tensor, sigma: Tensor, sets: Sets) -> Tensor:
     error = torch.maximum(torch.minimum(error, box), -box)
     length = error.norm(dim=-1)
     error = error * torch.where(length > norm, norm / length.clamp_min(1e-300), 1.0)[..., None]
-    paged = error[:, : sigma.shape[-1] * sets.page_size].unflatten(1, (sigma.shape[-1], sets.page_size))
+    paged = split(error[:, : sigma.shape[-1] * sets.page_size], 1, (sigma.shape[-1], sets.page_size))
     spectral = torch.linalg.matrix_norm(paged, 2)
     shrink = torch.where(spectral > sigma, sigma / spectral.clamp_min(1e-300), 1.0)
     rest = error[:, sigma.shape[-1] * sets.page_size :]

@@ -13,11 +13,22 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.ellipsoid import UP, ball, combine, gram_norm_upper, image, root, row_norms, widen
+from proofkv_verify.decode.ellipsoid import (
+    UP,
+    ball,
+    combine,
+    gram_norm_upper,
+    image,
+    root,
+    row_norms,
+    spectral_upper,
+    widen,
+)
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.model import LayerTrace
 from proofkv_verify.decode.norm_half import NormBound, norm_half
 from proofkv_verify.decode.opened import Sets
+from proofkv_verify.decode.shapes import split
 
 ETA_LIMIT = 8.0
 QUADRATIC_TOKENS = 64
@@ -29,18 +40,23 @@ class AttentionBound:
 
     Attributes:
         norm: the RMSNorm in front.
-        kappa: score change by key errors `[H, n]`; rest: the segments' other part `[H, n]`.
-        moved: bound on |p'_i - p_i| / p_i `[H, n]`; value_norm: L2 radius of each row's value, own value too `[H, n]`.
+        rows: centred score changes by the query are rows @ z, |z| <= 1, `[H, n, m]`; lin: their lengths `[H, n]`.
+        kappa: score change by key errors `[H, n]`; cross: the same with the query's error, centred.
+        rest: the segments' part beside kappa and beside products of lin and cross `[H, n]`.
+        value_norm: L2 radius of each row's value, own value too `[H, n]`; value_change: sum of |p'_i - p_i| times it `[H]`.
         zz: bound on 1 - 1/Z `[H]`; tensor: the quadratic map, `[H, D, m, m]`.
         p_in: ellipsoid of the normalised input; eta: the largest |eps_i| bound, NaN or above 8 where it failed.
         noise: radius of the rounding of the trace; out: ellipsoid of the residual after the half `[d, d]`.
     """
 
     norm: NormBound
+    rows: Tensor
+    lin: Tensor
     kappa: Tensor
+    cross: Tensor
     rest: Tensor
-    moved: Tensor
     value_norm: Tensor
+    value_change: Tensor
     zz: Tensor
     tensor: Tensor
     p_in: Tensor
@@ -84,15 +100,21 @@ def attention_half(
     if tail_kappa is not None and tail_kappa.shape[1]:
         kappa[:, -1 - tail_kappa.shape[1] : -1] = tail_kappa
     lin = row_norms(reach.rows)
-    eta = (lin + centred_radius(tr.p, kappa + bil)) * UP
+    cross = centred_radius(tr.p, kappa + bil)
+    eta = (lin + cross) * UP
     e2 = exp_minus_linear(eta)
+    third = (e2 - eta.square() / 2).clamp_min(0) + 1e-12 * e2
     tensor, bent = _tensor(maps, reach.rows, lin)
-    rest = (e2 - torch.where(bent, lin.square() / 2, 0.0)).clamp_min(0) + bil + 1e-12 * e2
-    z1 = (tr.p * e2).sum(-1) * UP
+    even = cross.square() / 2 + third
+    rest = (torch.where(bent, 0.0, lin.square() / 2) + even + bil) * UP
+    z1 = _spread(tr.p, reach.rows) / 2 + swing(tr.p * cross, reach.rows, lin) + (tr.p * even).sum(-1)
     zz = z1 / (1 + z1) * UP
-    moved = torch.maximum(torch.expm1(eta), 1 - (1 - zz)[:, None] * torch.exp(-eta)) * UP + 1e-15
     value_norm = torch.cat([sets.value_norm, reach.dv[:, None]], 1)[maps.of]
-    bound = AttentionBound(norm, kappa, rest, moved, value_norm, zz, tensor, norm.out, eta.max(), noise, p)
+    weighted = tr.p * value_norm
+    change = swing(weighted, reach.rows, lin) + (weighted * (cross + torch.maximum(e2, zz[:, None]))).sum(-1)
+    bound = AttentionBound(
+        norm, reach.rows, lin, kappa, cross, rest, value_norm, change * UP, zz, tensor, norm.out, eta.max(), noise, p
+    )
     return replace(bound, out=_remainder_out(bound, maps) if remainder_only else _out(bound, maps))
 
 
@@ -106,6 +128,25 @@ def centred_radius(p: Tensor, radius: Tensor) -> Tensor:
     """Bound on |x_i - sum p x| for |x| <= radius: (1 - p_i) r_i + sum of p_j r_j over the others."""
     weighted = p * radius
     return (radius + weighted.sum(-1, keepdim=True) - 2 * weighted).clamp_min(0) * UP + 1e-14 * radius
+
+
+def swing(weights: Tensor, rows: Tensor, lin: Tensor) -> Tensor:
+    """The largest sum of w_i |rows_i z| over |z| <= 1, rounded up: no more than sum w_i lin_i, less where rows differ.
+
+    By Cauchy-Schwarz it is at most sqrt(sum w lin) sqrt(lmax(sum (w / lin) rows rows')).
+
+    Args:
+        weights: not negative `[..., H, n]`.
+        rows, lin: `[H, n, m]` and at least their lengths `[H, n]`.
+    """
+    total = (weights * lin).sum(-1)
+    ratio = weights * torch.where(lin == 0, 0.0, lin.reciprocal())
+    return (total * _spread(ratio, rows)).sqrt().minimum(total) * UP
+
+
+def _spread(weights: Tensor, rows: Tensor) -> Tensor:
+    """lmax(sum w_i rows_i rows_i') for weights `[..., H, n]`."""
+    return spectral_upper((rows.mT * weights[..., None, :]) @ rows)
 
 
 def key_radii(tr: LayerTrace, sets: Sets, of: Tensor, dq: Tensor, dk: Tensor) -> tuple[Tensor, Tensor]:
@@ -144,12 +185,12 @@ def _tensor(maps: Maps, rows: Tensor, lin: Tensor) -> tuple[Tensor, Tensor]:
     chosen = torch.zeros(heads, tokens, dtype=torch.bool).scatter(1, at, value=True)
     few, weighted = (x.gather(1, at[..., None].expand(-1, -1, x.shape[-1])) for x in (rows, maps.weighted))
     pairs = (few[..., None] * few[..., None, :]).flatten(2)
-    return (weighted.mT @ pairs).unflatten(-1, (size, size)), chosen
+    return split(weighted.mT @ pairs, -1, (size, size)), chosen
 
 
 def page_groups(terms: Tensor, group: Tensor, page_size: int) -> tuple[Tensor, Tensor]:
     """Per page the smaller of the tokens' sum and the group's bound: terms `[.., n]`, group `[.., P]`; and where the group won."""
-    paged = terms[..., : group.shape[-1] * page_size].unflatten(-1, (group.shape[-1], page_size)).sum(-1)
+    paged = split(terms[..., : group.shape[-1] * page_size], -1, (group.shape[-1], page_size)).sum(-1)
     won = group < paged
     return torch.where(won, group, paged), won
 
@@ -179,9 +220,19 @@ def _head_sets(bound: AttentionBound, maps: Maps, metric: Tensor, *, first_order
     flat = bound.tensor.flatten(-2)
     quadratic = flat @ flat.mT / 4
     linear = image(maps.heads, bound.p_in)
+    crossed = _crossed(bound, maps, metric)
     drift = combine([linear, every], metric) * bound.zz.square()[:, None, None]
     quadratic = widen(quadratic, quadratic.diagonal(dim1=-2, dim2=-1).sum(-1))
-    return combine([symbols, ball(values, symbols), quadratic, drift], metric)
+    return combine([symbols, crossed, ball(values, symbols), quadratic, drift], metric)
+
+
+def _crossed(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
+    """sum p_i c_i s_i (rows_i z) with |s_i| <= cross_i, by Cauchy-Schwarz over the tokens, per head `[H, D, D]`."""
+    c, p = maps.centred, maps.trace.p
+    lengths = ((c @ metric) * c).sum(-1).clamp_min(0).sqrt() + 1e-9 * c.norm(dim=-1)
+    share = p * bound.cross * lengths * torch.where(bound.lin == 0, 0.0, bound.lin.reciprocal())
+    weights = p * bound.cross * bound.lin * torch.where(lengths == 0, 0.0, lengths.reciprocal())
+    return _spread(share, bound.rows)[:, None, None] * ((c * weights[..., None]).mT @ c) * UP
 
 
 def _symbols(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
@@ -190,17 +241,17 @@ def _symbols(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
     pages, size = sets.key_sigma.shape[-1], sets.page_size
     lengths = ((c @ metric) * c).sum(-1).clamp_min(0).sqrt() + 1e-9 * c.norm(dim=-1)
     scaled, inside = tr.p * lengths, pages * size
-    paged = scaled[:, :inside].unflatten(1, (pages, size))
+    paged = split(scaled[:, :inside], 1, (pages, size))
     reach = row_norms(tr.q)[:, None] * maps.scale * sets.key_sigma[maps.of] * UP
     _, won = page_groups(bound.kappa * scaled, reach * row_norms(paged), size)
-    alone = torch.where(won[..., None], 0.0, bound.kappa[:, :inside].unflatten(1, (pages, size))).flatten(1)
+    alone = torch.where(won[..., None], 0.0, split(bound.kappa[:, :inside], 1, (pages, size))).flatten(1)
     alone = torch.cat([alone, bound.kappa[:, inside:]], 1) + bound.rest
     group = torch.where(won, reach * row_norms(paged), 0.0)
     total = ((alone * scaled).sum(-1) + group.sum(-1)) * UP
     safe = torch.where(lengths == 0, 1.0, lengths)
     weights = alone * tr.p / safe
     spread = torch.where(won, reach.square() / torch.where(group == 0, 1.0, group), 0.0)
-    weights[:, :inside] += (spread[..., None] * tr.p[:, :inside].unflatten(1, (pages, size)).square()).flatten(1)
+    weights[:, :inside] += (spread[..., None] * split(tr.p[:, :inside], 1, (pages, size)).square()).flatten(1)
     return total[:, None, None] * ((c * weights[..., None]).mT @ c) * UP
 
 
@@ -211,10 +262,9 @@ def value_radius(bound: AttentionBound, maps: Maps, *, first_order: bool = True)
     """
     sets, p = maps.sets, maps.trace.p
     pages, size = sets.value_sigma.shape[-1], sets.page_size
-    paged = p[:, : pages * size].unflatten(1, (pages, size))
-    weighted = p * bound.value_norm
-    change = (bound.moved * weighted).sum(-1) * UP
+    paged = split(p[:, : pages * size], 1, (pages, size))
     if not first_order:
-        return change
+        return bound.value_change
+    weighted = p * bound.value_norm
     best, _ = page_groups(weighted, row_norms(paged) * sets.value_sigma[maps.of], size)
-    return (best.sum(-1) + weighted[:, pages * size : -1].sum(-1) + change) * UP
+    return (best.sum(-1) + weighted[:, pages * size : -1].sum(-1) + bound.value_change) * UP

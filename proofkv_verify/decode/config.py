@@ -47,7 +47,9 @@ class ModelConfig:
         if self.head_dim % 2:
             raise InvalidInputError("head_dim", "an even number, for half-split RoPE", self.head_dim)
         if self.rope_theta <= 0 or self.rms_norm_eps < 0:
-            raise InvalidInputError("rope_theta and rms_norm_eps", "positive constants", (self.rope_theta, self.rms_norm_eps))
+            raise InvalidInputError(
+                "rope_theta and rms_norm_eps", "positive constants", (self.rope_theta, self.rms_norm_eps)
+            )
 
     @property
     def group_size(self) -> int:
@@ -56,7 +58,12 @@ class ModelConfig:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every tensor that a model file must hold."""
-        d, kv, q, ff = self.hidden_size, self.num_kv_heads * self.head_dim, self.num_heads * self.head_dim, self.intermediate_size
+        d, kv, q, ff = (
+            self.hidden_size,
+            self.num_kv_heads * self.head_dim,
+            self.num_heads * self.head_dim,
+            self.intermediate_size,
+        )
         layer = {
             "gain_attention": (d,), "gain_mlp": (d,), "wq": (q, d), "wk": (kv, d), "wv": (kv, d), "wo": (d, q),
             "w1": (ff, d), "w3": (ff, d), "w2": (d, ff),

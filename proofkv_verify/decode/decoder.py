@@ -9,11 +9,11 @@ import torch
 
 from proofkv_verify.decode.full_cache import FullCache, row_of
 from proofkv_verify.decode.loop import ContradictionError, Decider, Decision, open_cache
+from proofkv_verify.decode.meter import Meter, decided, verified
 from proofkv_verify.decode.model import Model, Trace, advance, check_ids
 from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.policy import Policy, parse_policy
-from proofkv_verify.decode.meter import Meter, decided, verified
 from proofkv_verify.decode.record import StepRecord, Summary, summarise
 from proofkv_verify.decode.tail import Tail, tail_of
 from proofkv_verify.errors import InvalidInputError
@@ -50,7 +50,13 @@ class CertifiedDecoder:
     """
 
     def __init__(
-        self, model: Model, scheme: Scheme, policy: Policy | str = "exact", *, method: str = "ellipsoid", keep_levels: bool = False
+        self,
+        model: Model,
+        scheme: Scheme,
+        policy: Policy | str = "exact",
+        *,
+        method: str = "ellipsoid",
+        keep_levels: bool = False,
     ) -> None:
         if method == "first-order":
             raise InvalidInputError("method", "one whose radii are a proof", method)

@@ -55,7 +55,10 @@ def widen(p: Tensor, scale: Tensor) -> Tensor:
 
 def ball(radius: Tensor | float, like: Tensor) -> Tensor:
     """Balls of these radii `[...]`, in the dimension of the matrix `like`."""
-    return torch.eye(like.shape[-1], dtype=like.dtype) * torch.as_tensor(radius, dtype=like.dtype).square()[..., None, None]
+    return (
+        torch.eye(like.shape[-1], dtype=like.dtype)
+        * torch.as_tensor(radius, dtype=like.dtype).square()[..., None, None]
+    )
 
 
 def rank_one(vector: Tensor) -> Tensor:

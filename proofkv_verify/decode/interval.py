@@ -78,7 +78,9 @@ def softmax(s: Box) -> Box:
     low, high = ((a - b.amax(-1, keepdim=True)) for a, b in ((s[0], s[1]), (s[1], s[1])))
     least = torch.exp(low) / (torch.exp(low) + (torch.exp(high).sum(-1, keepdim=True) - torch.exp(high)).clamp_min(0))
     most = torch.exp(high) / (torch.exp(high) + (torch.exp(low).sum(-1, keepdim=True) - torch.exp(low)).clamp_min(0))
-    return (least.nan_to_num(0.0) * (1 - 1e-9) - 1e-12).clamp_min(0), (most.nan_to_num(1.0) * (1 + 1e-9) + 1e-12).clamp_max(1)
+    return (least.nan_to_num(0.0) * (1 - 1e-9) - 1e-12).clamp_min(0), (
+        most.nan_to_num(1.0) * (1 + 1e-9) + 1e-12
+    ).clamp_max(1)
 
 
 def _layer(layer: Layer, tr: LayerTrace, sets: Sets, x: Box, eps: float) -> Box:
@@ -103,4 +105,3 @@ def _with_own(rows: Tensor, radius: Tensor, own: Box, of: Tensor) -> Box:
     """Rows of the cache with their boxes, then the token's own row."""
     low = torch.cat([rows[:, :-1] - radius, own[0][:, None]], 1)[of]
     return _outward(low, torch.cat([rows[:, :-1] + radius, own[1][:, None]], 1)[of])
-

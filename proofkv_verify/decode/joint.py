@@ -69,7 +69,9 @@ class JointTail:
         rows, gaps = directions(self.model, trace)
         none = torch.full_like(gaps, torch.inf)
         if self.broken or graph.tokens == graph.capacity:
-            return Enclosure("joint", True, trace.token, gaps, none, "an earlier token of the tail diverged or it is full")
+            return Enclosure(
+                "joint", True, trace.token, gaps, none, "an earlier token of the tail diverged or it is full"
+            )
         graph.open_token()
         self.halves.append([])
         after = [tr.x for tr in trace.layers[1:]] + [trace.final]
@@ -162,7 +164,9 @@ class JointTail:
         total = torch.zeros(len(rows), dtype=F64)
         for pulled in graph.pull(rows, len(self.halves[-1]) - 1, from_mid=False):
             keys, values = self._radii(graph, pulled.layer)
-            total += (row_norms(pulled.keys) * keys[..., None]).sum((0, 1)) + (row_norms(pulled.values) * values[..., None]).sum((0, 1))
+            total += (row_norms(pulled.keys) * keys[..., None]).sum((0, 1)) + (
+                row_norms(pulled.values) * values[..., None]
+            ).sum((0, 1))
             for at, token in enumerate(self.halves):
                 total += _directional(token[pulled.layer], pulled, at)
         return total * UP

@@ -45,7 +45,9 @@ class Gaps:
         if self.winner == found.winner:
             low, high = torch.maximum(low, self.low), torch.minimum(high, self.high)
         if bool((low > high).any()):
-            raise ContradictionError(f"token {int((low > high).nonzero()[0, 0])}: the enclosures of two rounds do not meet")
+            raise ContradictionError(
+                f"token {int((low > high).nonzero()[0, 0])}: the enclosures of two rounds do not meet"
+            )
         self.winner, self.low, self.high = found.winner, low, high
         others = torch.arange(len(low)) != found.winner
         return not found.reason and bool((low > 0)[others].all())
@@ -84,7 +86,9 @@ class Decider:
             found = enclose(self.model, trace, sets)
             noise = score_noise(self.model.head, trace.final)
             if gaps.meet(found, noise + noise[trace.token]):
-                return Decision(trace.token, "refined" if rounds else "certified", trace, found, rounds, raised, forward)
+                return Decision(
+                    trace.token, "refined" if rounds else "certified", trace, found, rounds, raised, forward
+                )
             if not refine:
                 return None
             if bool((opened.levels == FULL).all()) and not opened.uncertain:

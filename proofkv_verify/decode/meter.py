@@ -38,7 +38,6 @@ class Meter:
         spent = time.perf_counter() - self.began
         return Meter(self.began, self.position, spent, mean, opened.payload_bits, opened.sidecar_bits, elements)
 
-
     def moved(self, steps: int) -> Meter:
         """The same for a step that came later in the window."""
         return replace(self, position=self.position + steps)
@@ -67,5 +66,9 @@ def hardest_pair(found: Enclosure) -> tuple[float, float]:
     """The gap and the radius of the rival that the winner is least safe against."""
     others = torch.arange(len(found.gaps)) != found.winner
     slack = torch.where(others, found.gaps - found.radii, torch.inf)
-    at = int(slack.argmin()) if bool(found.radii.isfinite().all()) else int(torch.where(others, found.gaps, torch.inf).argmin())
+    at = (
+        int(slack.argmin())
+        if bool(found.radii.isfinite().all())
+        else int(torch.where(others, found.gaps, torch.inf).argmin())
+    )
     return float(found.gaps[at]), float(found.radii[at])

@@ -29,7 +29,9 @@ def attention_noise(layer: Layer, tr: LayerTrace) -> float:
     key, query = float(tr.keys.norm(dim=-1).max()), float(tr.q.norm(dim=-1).max())
     score = head_dim**-0.5 * (q_error * key + query * k_error + (head_dim + 4) * _U * query * key)
     reach = float(tr.values.norm(dim=-1).max())
-    output = (2 * score + 2 * (tokens + 32 + float(tr.p.shape[1])) * _U) * reach + (2 * d + 16) * _U * h * _frobenius(layer.wv)
+    output = (2 * score + 2 * (tokens + 32 + float(tr.p.shape[1])) * _U) * reach + (2 * d + 16) * _U * h * _frobenius(
+        layer.wv
+    )
     mixed = _frobenius(layer.wo) * (output + (len(tr.q) * head_dim + 4) * _U * reach * len(tr.q) ** 0.5)
     return 4 * (mixed * len(tr.q) ** 0.5 + _U * float(tr.mid.norm()))
 
@@ -46,7 +48,9 @@ def mlp_noise(layer: Layer, tr: LayerTrace, after: Tensor) -> float:
     h = float(tr.h2.norm())
     u_error, g_error = ((2 * d + 16) * _U * h * _frobenius(w) for w in (layer.w1, layer.w3))
     gate, up = torch.nn.functional.silu(tr.u), tr.g
-    inner = 1.1 * u_error * float(up.abs().max()) + g_error * float(gate.abs().max()) + 16 * _U * float((gate * up).norm())
+    inner = (
+        1.1 * u_error * float(up.abs().max()) + g_error * float(gate.abs().max()) + 16 * _U * float((gate * up).norm())
+    )
     total = _frobenius(layer.w2) * (inner + (wide + 4) * _U * float((gate * up).norm()))
     return 4 * (total + _U * float(after.norm()))
 

@@ -44,7 +44,9 @@ class NormBound:
 
     def support(self, directions: Tensor) -> Tensor:
         """The largest |b . remainder| for directions `[R, d]` behind the norm."""
-        return (directions @ self.direction).abs() * self.beta * UP + support(self.p, directions) * self.alpha / self.rho
+        return (directions @ self.direction).abs() * self.beta * UP + support(
+            self.p, directions
+        ) * self.alpha / self.rho
 
 
 def norm_half(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:

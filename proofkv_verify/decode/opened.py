@@ -96,7 +96,7 @@ class Opened:
 
     def _read(self, mask: Tensor, level: int) -> None:
         elements = self.scheme.page_size * self.pages.rows.shape[-1]
-        before, kept = self.restored.clone(), (self._norms(), self.levels.clone())
+        before, kept = self.restored.clone(), (self.token_norms(), self.levels.clone())
         if level == FULL:
             self.restored[mask] = self.pages.rows[mask]
             self.payload_bits += int(mask.sum()) * FULL * elements
@@ -124,7 +124,7 @@ class Opened:
             zero, width = self.pages.zero[kind][units], self.pages.width[kind][units]
             self.restored[kind][units] = decode(codes, zero, width, level)
 
-    def _norms(self) -> Tensor:
+    def token_norms(self) -> Tensor:
         """The token error norms at the present levels `[2, L, G, P, S]`; 0 at level 16."""
         return self._at_level(self.pages.norms)
 
@@ -138,26 +138,32 @@ class Opened:
         """The set of the new level meets that of the old one: the two centres are no farther apart than the radii allow."""
         old, levels = kept
         gap = (self.restored - before).norm(dim=-1)
-        allowed = (old + self._norms()) * (1 + 1e-12)
+        allowed = (old + self.token_norms()) * (1 + 1e-12)
         known = self.pages.norms.isfinite().all(0) & (self.pages.norms >= 0).all(0)
         apart = (~(gap <= allowed) & (levels > 0)[..., None] & mask[..., None]) | (~known & mask[..., None])
         if apart.any():
             kind, layer, head, page, _ = apart.nonzero()[0].tolist()
             name = f"{('keys', 'values')[kind]} of layer {layer}, KV head {head}, page {page}"
-            raise InvalidInputError(f"sidecar of the {name}", "a set that contains the page's refined content", "an empty set")
+            raise InvalidInputError(
+                f"sidecar of the {name}", "a set that contains the page's refined content", "an empty set"
+            )
 
     def cache(self, layer: int) -> Cache:
         """The rows of one layer as restored, then the exact rows."""
-        keys, values = (torch.cat([self.restored[k, layer].flatten(1, 2), self.tail[k, layer]], 1) for k in (KEYS, VALUES))
+        keys, values = (
+            torch.cat([self.restored[k, layer].flatten(1, 2), self.tail[k, layer]], 1) for k in (KEYS, VALUES)
+        )
         return Cache(keys, values)
 
     def sets(self, layer: int) -> Sets:
         """The uncertainty set of one layer; exact rows have radius 0."""
-        norms, sigmas = self._norms()[:, layer], self._at_level(self.pages.sigmas)[:, layer]
+        norms, sigmas = self.token_norms()[:, layer], self._at_level(self.pages.sigmas)[:, layer]
         key_tail, value_tail = self.tail_norm[:, layer]
         levels = self.levels[:, layer]
         half = torch.where(levels < FULL, torch.exp2(-(levels + 1).to(F64)), torch.zeros(levels.shape, dtype=F64))
-        key_box = (self.pages.width[KEYS][layer] * half[KEYS][..., None, None]).expand(-1, -1, self.scheme.page_size, -1)
+        key_box = (self.pages.width[KEYS][layer] * half[KEYS][..., None, None]).expand(
+            -1, -1, self.scheme.page_size, -1
+        )
         value_box = (self.pages.width[VALUES][layer] * half[VALUES][..., None, None])[..., 0]
         key_rows = key_tail[..., None].expand(*key_tail.shape, self.tail.shape[-1])
         return Sets(

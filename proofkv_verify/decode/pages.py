@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from proofkv_verify.decode.shapes import split
 from proofkv_verify.errors import InvalidInputError
 
 F64 = torch.float64
@@ -95,12 +96,12 @@ def compress(rows: Tensor, scheme: Scheme) -> Pages:
         InvalidInputError: a number of 4096 or more, or a NaN.
     """
     if rows.numel() and not float(rows.abs().max()) < _LARGEST:
-        raise InvalidInputError("cache row", f"numbers below {_LARGEST:.0f}, so that restoring rounds nothing", float(rows.abs().max()))
+        raise InvalidInputError(
+            "cache row", f"numbers below {_LARGEST:.0f}, so that restoring rounds nothing", float(rows.abs().max())
+        )
     axes = (-2, -1)
     zero = tuple(rows[kind].amin(axes[kind], keepdim=True) for kind in (KEYS, VALUES))
-    width = tuple(
-        half_up(rows[kind].amax(axes[kind], keepdim=True) - zero[kind]) for kind in (KEYS, VALUES)
-    )
+    width = tuple(half_up(rows[kind].amax(axes[kind], keepdim=True) - zero[kind]) for kind in (KEYS, VALUES))
     codes = torch.stack([_encode(rows[k], zero[k], width[k], scheme.stored_bits) for k in (KEYS, VALUES)])
     norms, sigmas = [], []
     for bits in (b for b in scheme.levels if b < FULL):
@@ -165,7 +166,7 @@ def _split(codes: Tensor, bits: int) -> Tensor:
 
 
 def _pack(bits: Tensor) -> Tensor:
-    padded = torch.nn.functional.pad(bits, (0, -bits.shape[-1] % 8)).unflatten(-1, (-1, 8))
+    padded = split(torch.nn.functional.pad(bits, (0, -bits.shape[-1] % 8)), -1, (-1, 8))
     return (padded << torch.arange(8)).sum(-1).to(torch.uint8)
 
 
@@ -178,5 +179,5 @@ def paged_rows(keys: Sequence[Tensor], values: Sequence[Tensor], page_size: int)
     """All layers' rows `[G, T, D]` as pages `[2, L, G, P, S, D]` and the rows of the last, unfilled page `[2, L, G, r, D]`."""
     both = torch.stack([torch.stack(list(keys)), torch.stack(list(values))])
     full = both.shape[-2] // page_size
-    paged = both[..., : full * page_size, :].unflatten(-2, (full, page_size))
+    paged = split(both[..., : full * page_size, :], -2, (full, page_size))
     return paged, both[..., full * page_size :, :]

@@ -21,6 +21,7 @@ from proofkv_verify.decode.maps import Maps, all_maps
 from proofkv_verify.decode.model import F64, Model, Trace
 from proofkv_verify.decode.opened import Sets
 from proofkv_verify.decode.pages import FULL
+from proofkv_verify.decode.shapes import split
 from proofkv_verify.errors import InvalidInputError
 
 PLANNED_RIVALS = 8
@@ -65,8 +66,8 @@ def _sizes(maps: Maps) -> Tensor:
     kappa, _ = key_radii(tr, sets, maps.of, torch.zeros(len(maps.of), dtype=F64), torch.zeros(groups, dtype=F64))
     spread = metric.diagonal(dim1=-2, dim2=-1).mean(-1).sqrt()[:, None]
     both = torch.stack([kappa[:, :-1] * lengths, tr.p[:, :-1] * sets.value_norm[maps.of] * spread])
-    per_page = both[..., : pages * sets.page_size].unflatten(-1, (pages, sets.page_size)).sum(-1)
-    return per_page.unflatten(1, (groups, -1)).sum(2) / tr.mid.norm()
+    per_page = split(both[..., : pages * sets.page_size], -1, (pages, sets.page_size)).sum(-1)
+    return split(per_page, 1, (groups, -1)).sum(2) / tr.mid.norm()
 
 
 def plan(scores: Tensor, levels: Tensor, ladder: Sequence[int], target: float) -> Tensor:
@@ -107,7 +108,9 @@ def next_levels(found: Needs, levels: Tensor, ladder: Sequence[int], round_index
     return torch.full_like(levels, FULL), round_index + 1
 
 
-def brute_force(ladder: Sequence[int], start: Sequence[int], passes: Callable[[tuple[int, ...]], bool]) -> tuple[int, ...] | None:
+def brute_force(
+    ladder: Sequence[int], start: Sequence[int], passes: Callable[[tuple[int, ...]], bool]
+) -> tuple[int, ...] | None:
     """The cheapest levels by total bits that pass the test, first in lexical order among equals; None if none passes.
 
     Raises:

@@ -70,7 +70,10 @@ class Summary:
 
 def summarise(records: Sequence[StepRecord]) -> Summary:
     """The totals of a run; all zero for an empty one."""
-    count = {name: sum(r.outcome == name for r in records) for name in ("certified", "refined", "full", "anchored", "drafted")}
+    count = {
+        name: sum(r.outcome == name for r in records)
+        for name in ("certified", "refined", "full", "anchored", "drafted")
+    }
     steps, passes = len(records), sum(r.anchor_bits > 0 for r in records)
     forward = sum(r.forward_seconds for r in records)
     timed = sum(r.seconds for r in records if r.forward_seconds)

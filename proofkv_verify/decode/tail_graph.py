@@ -15,6 +15,7 @@ from torch import Tensor
 
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.model import F64, Model
+from proofkv_verify.decode.shapes import split
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class TailGraph:
         heads = mid[:, None] @ self.model.layers[layer].wo
         mass = self.weighted[layer, here, :, :used] @ heads.mT
         keys = _grouped(mass, self.q[layer, here], groups)
-        p = self.p[layer, here, :, :used].unflatten(1, (groups, -1)).permute(1, 3, 0, 2).flatten(2)
-        flat = heads.unflatten(1, (groups, -1)).transpose(0, 1).flatten(1, 2)
-        values = (p @ flat.flatten(2)).unflatten(-1, flat.shape[2:])
+        p = split(self.p[layer, here, :, :used], 1, (groups, -1)).permute(1, 3, 0, 2).flatten(2)
+        flat = split(heads, 1, (groups, -1)).transpose(0, 1).flatten(1, 2)
+        values = split(p @ flat.flatten(2), -1, flat.shape[2:])
         normal = torch.zeros(self.tokens, *mid.shape[1:], dtype=F64)
         normal[first:] = mid @ self.attention_out[layer, here]
         if self.tokens > 1:
@@ -98,5 +99,5 @@ class TailGraph:
 
 def _grouped(mass: Tensor, q: Tensor, groups: int) -> Tensor:
     """sum over tokens and heads of a group of mass_i q: mass `[S, H, N, R]`, q `[S, H, D]` -> `[G, N, R, D]`."""
-    flat = mass.unflatten(1, (groups, -1)).permute(1, 3, 4, 0, 2).flatten(3)
-    return flat @ q.unflatten(1, (groups, -1)).transpose(0, 1).flatten(1, 2)[:, None]
+    flat = split(mass, 1, (groups, -1)).permute(1, 3, 4, 0, 2).flatten(3)
+    return flat @ split(q, 1, (groups, -1)).transpose(0, 1).flatten(1, 2)[:, None]

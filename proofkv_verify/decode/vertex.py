@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.decode.adjoint import LayerBound, mlp_remainder, pull_back
-from proofkv_verify.decode.attention_half import centred_radius
-from proofkv_verify.decode.ellipsoid import UP, root, row_norms, support
+from proofkv_verify.decode.ellipsoid import UP, row_norms, support
 from proofkv_verify.decode.enclosure import RIVALS_FIRST, Enclosure, directions, layer_bounds, rivals_by_gap
 from proofkv_verify.decode.model import Model, Trace
 from proofkv_verify.decode.opened import Sets
@@ -37,26 +36,21 @@ def _radius(bounds: Sequence[LayerBound], rows: Tensor) -> Tensor:
     a = rows @ last.maps.mlp
     heads = _heads(last, a)
     earlier = pull_back(bounds[:-1], a) if len(bounds) > 1 else torch.zeros(len(a), dtype=a.dtype)
-    return (rest + heads + torch.minimum(earlier, support(last.attention.norm.p, a)) + last.attention.noise * row_norms(a)) * UP
+    return (
+        rest + heads + torch.minimum(earlier, support(last.attention.norm.p, a)) + last.attention.noise * row_norms(a)
+    ) * UP
 
 
 def _heads(last: LayerBound, a: Tensor) -> Tensor:
     """How far the heads' outputs can fall in each direction, each row's score in its interval, each value in its ball."""
     maps, bound = last.maps, last.attention
-    radius, logs = score_radius(last), maps.trace.p.log()
+    radius, logs = (bound.lin + bound.cross) * UP, maps.trace.p.log()
     heads = a @ maps.layer.wo
     found = torch.zeros(len(a), dtype=a.dtype)
     for h in range(len(heads)):
         gain = -(heads[h] @ maps.centred[h].T) + row_norms(heads[h])[:, None] * bound.value_norm[h]
         found = found + vertex_maximum(logs[h].expand_as(gain), radius[h].expand_as(gain), gain)
     return found
-
-
-def score_radius(last: LayerBound) -> Tensor:
-    """|eps_i| bounds `[H, n]` of the last layer: the query's reach by its own ellipsoid and the keys' errors."""
-    maps, bound = last.maps, last.attention
-    lin = row_norms(maps.rows @ (maps.turns @ root(bound.p_in)))
-    return (lin + centred_radius(maps.trace.p, bound.kappa + bound.rest)) * UP
 
 
 def vertex_maximum(logits: Tensor, radius: Tensor, gain: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.errors import ShapeError
-from proofkv_verify.fast._rows import checked, flat, lifted, row_chunks, unusable, without_dead
+from proofkv_verify.fast._rows import checked, flat, is_usable, lifted, row_chunks, without_dead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,60 +35,68 @@ class Group:
     kv_head: int
 
 
-GroupBound: TypeAlias = Callable[[Group], tuple[Tensor, ...]]  # float64 [r] each
+GroupReduce: TypeAlias = Callable[[Group], Sequence[Tensor]]  # some [r] each
 
 
-def upper_groups(
-    compute: GroupBound,
+def over_groups(
+    reduce: GroupReduce,
     logits_hat: Tensor,
     logit_radii: Tensor,
     mask: Tensor | None,
     values: tuple[Tensor, Tensor],
-    outputs: int = 1,
-) -> list[Tensor]:
-    """Applies a bound to the rows of each group; float64 [B, H, Q] each, +inf as in `_rows.upper_rows`.
+) -> tuple[Tensor, list[Tensor], torch.dtype]:
+    """Row numbers of each group, a chunk of rows at a time.
 
     Args:
-        compute: the bound of a chunk of rows of one group.
+        reduce: the numbers of a chunk of rows of one group.
         logits_hat: [B, H, Q, K].
         logit_radii: broadcastable to the logits.
         mask: bool, broadcastable to the logits, or None.
         values: values [B, Hkv, K, D] and their radii [B, Hkv, K] or [B, Hkv, K, D]; checked for shape only.
-        outputs: how many numbers `compute` gives a row.
+
+    Returns:
+        Bool [B, H, Q] whether anything can be said of a row (as in `_rows.upper_rows`), what `reduce` gives for all
+        rows [B, H, Q] each (nothing without rows or tokens), and the dtype of the logits.
     """
     logits, radii, live = checked(logits_hat, logit_radii, mask)
     group_size = _group_size(logits, *values)
-    found = [logits.new_full(logits.shape[:-1], math.inf, dtype=torch.float64) for _ in range(outputs)]
+    usable = logits.new_zeros(logits.shape[:-1], dtype=torch.bool)
+    found: list[Tensor] = []
     for b in range(logits.shape[0]):
         for kv in range(values[0].shape[1]):
             heads = slice(kv * group_size, (kv + 1) * group_size)
-            parts = [None if x is None else x[b, heads] for x in (logits, radii, live)]
-            for whole, value in zip(found, _one_group(compute, parts, b, kv, outputs), strict=True):
-                whole[b, heads] = value.reshape(whole[b, heads].shape)
-    return found
+            kept = None if live is None else flat(live[b, heads])
+            good, raw = _one_group(reduce, flat(logits[b, heads]), flat(radii[b, heads]), kept, b, kv)
+            found = found or [x.new_empty(usable.shape) for x in raw]
+            usable[b, heads] = good.reshape(usable[b, heads].shape)
+            for whole, value in zip(found, raw, strict=True):
+                whole[b, heads] = value.reshape(usable[b, heads].shape)
+    return usable, found, logits.dtype
 
 
-def _one_group(compute: GroupBound, parts: list[Tensor | None], batch: int, kv_head: int, outputs: int) -> list[Tensor]:
-    s_all, c_all, live_all = (None if x is None else flat(x) for x in parts)
-    assert s_all is not None
-    assert c_all is not None
-    seen = s_all.new_ones(s_all.shape[1:], dtype=torch.bool) if live_all is None else live_all.any(0)
-    found = [s_all.new_full(s_all.shape[:1], math.inf, dtype=torch.float64) for _ in range(outputs)]
-    for part in row_chunks(s_all):
-        s, c = s_all[part], c_all[part]
-        live = None if live_all is None else live_all[part]
-        if live is not None:
-            s, c = without_dead(s, c, live)
-        bad = unusable(s, c)
-        for whole, value in zip(found, compute(Group(s, c, live, seen, batch, kv_head)), strict=True):
-            whole[part] = torch.where(bad, math.inf, value)
-    return found
+def _one_group(
+    reduce: GroupReduce, logits: Tensor, radii: Tensor, live: Tensor | None, batch: int, kv_head: int
+) -> tuple[Tensor, list[Tensor]]:
+    seen = logits.new_ones(logits.shape[1:], dtype=torch.bool) if live is None else live.any(0)
+    usable = logits.new_zeros(logits.shape[:1], dtype=torch.bool)
+    found: list[Tensor] = []
+    for part in row_chunks(logits):
+        s, c = logits[part], radii[part]
+        kept = None if live is None else live[part]
+        if kept is not None:
+            s, c = without_dead(s, c, kept)
+        usable[part] = is_usable(s, c)
+        values = reduce(Group(s, c, kept, seen, batch, kv_head))
+        found = found or [x.new_empty(logits.shape[:1]) for x in values]
+        for whole, value in zip(found, values, strict=True):
+            whole[part] = value
+    return usable, found
 
 
-def value_tensors(values_hat: Tensor, radii: Tensor, name: str) -> tuple[Tensor, Tensor]:
-    """Values and radii in float64, value for value; a radius that is NaN or negative becomes NaN."""
-    values, bounds = lifted(values_hat, "values_hat").double(), lifted(radii, name).double()
-    return values, torch.where(bounds >= 0, bounds, math.nan)
+def checked_radii(radii: Tensor, name: str) -> Tensor:
+    """Value radii in float64; one that is NaN or negative becomes NaN."""
+    bounds = lifted(radii, name).double()
+    return torch.where(bounds >= 0, bounds, math.nan)
 
 
 def _group_size(logits: Tensor, values: Tensor, radii: Tensor) -> int:

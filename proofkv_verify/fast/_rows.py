@@ -1,9 +1,13 @@
-"""Rows of tokens: checks, masks, chunks; softmax weights and mean excesses with their rounding errors."""
+"""Rows of tokens: checks, masks, chunks; the row sums of the streaming bounds and what they enclose.
+
+A streaming bound makes one pass over chunks of rows that gives a few raw sums a row (`reduce`), and then works on all
+rows at once (`finish`): the many small outward-rounded steps are taken once.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -25,54 +29,132 @@ from proofkv_verify.fast.rounding import (
     up,
 )
 
-RowBound: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # logits [r, K], radii [r, K] -> float64 [r]
+Reduce: TypeAlias = Callable[[Tensor, Tensor], Sequence[Tensor]]  # logits [r, K], radii [r, K] -> some [r]
 _HALF = (torch.float16, torch.bfloat16)
-_CHUNK = {"cpu": 1 << 16}
+_CHUNK = {"cpu": 1 << 17}
 _CHUNK_ELSEWHERE = 1 << 25
+_BLOCK = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Softmax weights relative to the row's maximum, as computed, and the sums they enclose.
+class Sums:
+    """Raw sums of rows of softmax weights w = exp(fl(s - max)), and the error model that turns them into bounds.
 
     Attributes:
-        weights: [r, K], exp(fl(s - max)): within `model.weight_error` relative plus 2 tiny of the true weight.
-        mass_lower: float64 [r], at most the true sum of weights.
+        mass: float64 [R], the computed sum of weights.
+        count: tokens in a row, masked ones included (they have weight 0).
+        model: of the weights; each is within `weight_error` relative plus 2 tiny of the true one.
     """
 
-    weights: Tensor
-    mass_lower: Tensor
+    mass: Tensor
+    count: int
     model: Model
 
     @property
-    def count(self) -> int:
-        """Tokens in a row, masked ones included (they have weight 0)."""
-        return int(self.weights.shape[-1])
+    def mass_lower(self) -> Tensor:
+        """At most the true sum of weights."""
+        shrink = (1 - self.model.weight_error) / (1 + sum_error(self.count, self.model))
+        return scaled_down(self.mass, shrink) - float_above(4 * self.count * self.model.tiny)
+
+    def mean_upper(self, total: Tensor, error: Fraction, largest: Tensor) -> Tensor:
+        """An upper bound of sum p_i x_i, the mean under the softmax weights; exactly 0 where `largest` is 0.
+
+        Args:
+            total: float64 [R], `row_sum` of the rounded products w x, with x >= 0 as computed.
+            error: the true x is at most x (1 + error) + 2 tiny, and 0 where `largest` is 0.
+            largest: float64 [R], at least every computed x of the row.
+        """
+        m = self.model
+        grow = (1 + m.weight_error) * (1 + error) / ((1 - m.unit) * (1 - sum_error(self.count, m)))
+        spare = up((largest + 1) * float_above(4 * self.count * m.tiny))
+        return torch.where(largest == 0, 0.0, up(up(scaled_up(total, grow) + spare) / self.mass_lower))
+
+
+def sum_error(count: int, model: Model) -> Fraction:
+    """Relative error of `row_sum` on non-negative terms: float32 in blocks, then float64."""
+    inner = Fraction(0) if model is FP64 or count < _BLOCK else gamma(_BLOCK, model.unit)
+    outer = gamma(count, FP64.unit)
+    return inner + outer + inner * outer
+
+
+def row_sum(x: Tensor) -> Tensor:
+    """Sums over the last axis, in float64; float32 terms are first added in blocks of 64."""
+    if x.dtype == torch.float64:
+        return x.sum(-1)
+    whole = x.shape[-1] // _BLOCK * _BLOCK
+    blocks = x[:, :whole].reshape(x.shape[0], whole // _BLOCK, _BLOCK).sum(-1)
+    return blocks.sum(-1, dtype=torch.float64) + x[:, whole:].sum(-1, dtype=torch.float64)
+
+
+def weights_of(s: Tensor) -> Tensor:
+    """exp(fl(s - max)) of each row."""
+    return torch.sub(s, s.amax(-1, keepdim=True)).exp_()
+
+
+def excess(c: Tensor) -> tuple[Tensor, Tensor]:
+    """r - 1 = expm1(c) as computed (relative error `exp_error`), and its largest entry a row in float64.
+
+    The largest entry is 0 only where every radius is 0.
+    """
+    e = torch.expm1(c)
+    least = torch.where(c.amax(-1) > 0, float(model_of(c.dtype).tiny), 0.0)
+    return e, torch.maximum(e.amax(-1), least.to(c.dtype)).double()
+
+
+def mean_excess_sums(s: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The sums behind alpha = sum p_i (r_i - 1): mass, sum w (r - 1), largest r - 1."""
+    w = weights_of(s)
+    e, largest = excess(c)
+    return row_sum(w), row_sum(w.mul_(e)), largest
+
+
+def mean_excess_upper(sums: Sums, total: Tensor, largest: Tensor) -> Tensor:
+    """An upper bound of alpha = A - 1, without cancellation at small radii."""
+    return sums.mean_upper(total, sums.model.exp_error, largest)
+
+
+def streamed_upper(
+    reduce: Reduce,
+    finish: Callable[..., Tensor],
+    logits_hat: Tensor,
+    logit_radii: Tensor,
+    mask: Tensor | None,
+) -> Tensor:
+    """A streaming bound: `finish(sums, *rest)` on all rows, from `mass, *rest = reduce(s, c)` on chunks of them.
+
+    Returns:
+        As `upper_rows`.
+    """
+    logits, radii, live = checked(logits_hat, logit_radii, mask)
+    model, count = model_of(logits.dtype), int(logits.shape[-1])
+    usable, raw = over_chunks(reduce, logits, radii, live)
+    if not raw:
+        return logits.new_full(logits.shape[:-1], math.inf)
+    value = torch.where(usable, finish(Sums(raw[0], count, model), *raw[1:]), math.inf)
+    return returned_above(value, logits.dtype).reshape(logits.shape[:-1])
 
 
 def upper_rows(
-    compute: RowBound, logits_hat: Tensor, logit_radii: Tensor, mask: Tensor | None, *, double: bool = False
+    compute: Callable[[Tensor, Tensor], Tensor], logits_hat: Tensor, logit_radii: Tensor, mask: Tensor | None
 ) -> Tensor:
-    """Applies a bound to every row, a chunk of rows at a time.
+    """Applies a bound to every row in float64, a chunk of rows at a time.
 
     Args:
         compute: the bound of a chunk; it sees logit -inf and radius 0 at masked tokens.
         logits_hat: [..., K].
         logit_radii: [..., K], broadcastable to the logits.
         mask: bool, broadcastable to the logits, True = attend; None = all.
-        double: whether `compute` wants float64.
 
     Returns:
         [...] in float64 if an input is float64, else float32, rounded up; +inf where a live entry is NaN, a live
         radius is negative or infinite, the largest live logit is infinite, or no token is live.
     """
-    logits, radii, live = checked(logits_hat, logit_radii, mask)
 
-    def one(s: Tensor, c: Tensor) -> tuple[Tensor, ...]:
-        return (compute(s.double(), c.double()) if double else compute(s, c),)
+    def both(s: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+        value = compute(s, c)
+        return value, value
 
-    (found,) = _over_chunks(one, logits, radii, live, (math.inf,))
-    return returned_above(found, logits.dtype).reshape(logits.shape[:-1])
+    return lower_and_upper_rows(both, logits_hat, logit_radii, mask)[1]
 
 
 def lower_and_upper_rows(
@@ -81,35 +163,31 @@ def lower_and_upper_rows(
     logit_radii: Tensor,
     mask: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """As `upper_rows` in float64, for a bracket; (-inf, +inf) stands where `upper_rows` has +inf."""
+    """As `upper_rows`, for a bracket; (-inf, +inf) stands where `upper_rows` has +inf."""
     logits, radii, live = checked(logits_hat, logit_radii, mask)
-
-    def both(s: Tensor, c: Tensor) -> tuple[Tensor, ...]:
-        return compute(s.double(), c.double())
-
-    low, high = _over_chunks(both, logits, radii, live, (-math.inf, math.inf))
+    usable, raw = over_chunks(lambda s, c: compute(s.double(), c.double()), logits, radii, live)
+    low, high = raw or (usable.double(), usable.double())
+    low, high = torch.where(usable, low, -math.inf), torch.where(usable, high, math.inf)
     shape = logits.shape[:-1]
     return returned_below(low, logits.dtype).reshape(shape), returned_above(high, logits.dtype).reshape(shape)
 
 
-def _over_chunks(
-    compute: Callable[[Tensor, Tensor], tuple[Tensor, ...]],
-    logits: Tensor,
-    radii: Tensor,
-    live: Tensor | None,
-    unknown: tuple[float, ...],
-) -> list[Tensor]:
+def over_chunks(reduce: Reduce, logits: Tensor, radii: Tensor, live: Tensor | None) -> tuple[Tensor, list[Tensor]]:
+    """Row numbers over all rows: bool [R] whether anything can be said, and what `reduce` gives (nothing if K = 0)."""
     s_all, c_all = flat(logits), flat(radii)
     live_all = None if live is None else flat(live)
-    found = [s_all.new_full(s_all.shape[:1], u, dtype=torch.float64) for u in unknown]
+    usable = s_all.new_zeros(s_all.shape[:1], dtype=torch.bool)
+    found: list[Tensor] = []
     for part in row_chunks(s_all):
         s, c = s_all[part], c_all[part]
         if live_all is not None:
             s, c = without_dead(s, c, live_all[part])
-        bad = unusable(s, c)
-        for whole, value, fallback in zip(found, compute(s, c), unknown, strict=True):
-            whole[part] = torch.where(bad, fallback, value)
-    return found
+        usable[part] = is_usable(s, c)
+        values = reduce(s, c)
+        found = found or [x.new_empty(s_all.shape[:1]) for x in values]
+        for whole, value in zip(found, values, strict=True):
+            whole[part] = value
+    return usable, found
 
 
 def checked(logits_hat: Tensor, logit_radii: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
@@ -160,54 +238,6 @@ def without_dead(s: Tensor, c: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(live, s, -math.inf), torch.where(live, c, 0)
 
 
-def unusable(s: Tensor, c: Tensor) -> Tensor:
-    """Rows about which nothing can be said (see `upper_rows`); amax and amin hand NaN on."""
-    return ~(torch.isfinite(s.amax(-1)) & (c.amin(-1) >= 0) & torch.isfinite(c.amax(-1)))
-
-
-def softmax_rows(s: Tensor) -> Rows:
-    """Weights of the logits [r, K] relative to each row's maximum."""
-    model = model_of(s.dtype)
-    weights = torch.exp(s - s.amax(-1, keepdim=True))
-    total = weights.sum(-1, dtype=torch.float64)
-    n = int(s.shape[-1])
-    shrink = (1 - model.weight_error) / (1 + gamma(n, FP64.unit))
-    lower = scaled_down(total, shrink) - float_above(4 * n * model.tiny)
-    return Rows(weights, lower, model)
-
-
-def mean_upper(rows: Rows, x: Tensor, error: Fraction, largest: Tensor) -> Tensor:
-    """An upper bound of sum p_i x_i, the mean under the softmax weights.
-
-    Args:
-        rows: the weights.
-        x: [r, K] >= 0, as computed: the true one is at most x (1 + error) + tiny, and 0 where all of x is 0.
-        error: see x.
-        largest: float64 [r], the largest x.
-
-    Returns:
-        float64 [r]; exactly 0 where largest is 0.
-    """
-    m, n = rows.model, rows.count
-    total = (rows.weights * x).sum(-1, dtype=torch.float64)
-    grow = (1 + m.weight_error) * (1 + error) / ((1 - m.unit) * (1 - gamma(n, FP64.unit)))
-    spare = up((largest + 1) * float_above(4 * n * m.tiny))
-    top = up(scaled_up(total, grow) + spare)
-    return torch.where(largest == 0, 0.0, up(top / rows.mass_lower))
-
-
-def excess(c: Tensor) -> tuple[Tensor, Tensor]:
-    """r - 1 = expm1(c) as computed (relative error `exp_error`), and its largest entry a row in float64.
-
-    The largest entry is 0 only where every radius is 0.
-    """
-    e = torch.expm1(c)
-    least = torch.where(c.amax(-1) > 0, float(model_of(c.dtype).tiny), 0.0)
-    return e, torch.maximum(e.amax(-1), least.to(c.dtype)).double()
-
-
-def mean_excess_upper(s: Tensor, c: Tensor) -> Tensor:
-    """An upper bound of alpha = sum p_i (r_i - 1) = A - 1, without cancellation at small radii; float64 [r]."""
-    rows = softmax_rows(s)
-    e, largest = excess(c)
-    return mean_upper(rows, e, rows.model.exp_error, largest)
+def is_usable(s: Tensor, c: Tensor) -> Tensor:
+    """Rows about which something can be said (see `upper_rows`); amax and amin hand NaN on."""
+    return torch.isfinite(s.amax(-1)) & (c.amin(-1) >= 0) & torch.isfinite(c.amax(-1))

@@ -9,13 +9,21 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.errors import ShapeError
-from proofkv_verify.fast._groups import Group, upper_groups, value_tensors
-from proofkv_verify.fast._rows import excess, mean_upper, softmax_rows
+from proofkv_verify.fast._groups import Group, checked_radii, over_groups
+from proofkv_verify.fast._rows import Sums, excess, lifted, mean_excess_upper, row_sum, weights_of
 from proofkv_verify.fast._tilted import largest_mean_upper
 from proofkv_verify.fast._tokens import tokens_of
-from proofkv_verify.fast.rounding import FP64, float_above, gamma, ieee_arithmetic, returned_above, scaled_up, up
+from proofkv_verify.fast.rounding import (
+    float_above,
+    gamma,
+    ieee_arithmetic,
+    model_of,
+    returned_above,
+    scaled_up,
+    up,
+)
 from proofkv_verify.fast.softmax_tv_mean_upper import mean_of
-from proofkv_verify.fast.softmax_tv_odds_upper import odds_of, two_largest_radii
+from proofkv_verify.fast.softmax_tv_odds_upper import odds_of
 from proofkv_verify.fast.softmax_tv_optimum import SPLITS, optimum_upper
 
 _PAIRS = 1 << 22
@@ -23,10 +31,17 @@ _PAIRS = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ball:
-    """Values of a KV head around a centre, in the dtype of the logits, rounded up: reach = norm(v - centre) + nu."""
+    """Values of a KV head around a centre, rounded up: reach = norm(v - centre) + nu.
+
+    Attributes:
+        radii: nu in the dtype of the logits.
+        reach: in float64.
+        widest: for all tokens live, the largest nu and the sum of the two largest reaches, in float64.
+    """
 
     radii: Tensor
     reach: Tensor
+    widest: tuple[Tensor, Tensor]
 
 
 @ieee_arithmetic
@@ -58,7 +73,7 @@ def attention_l2_upper(
         [B, H, Q] bound of the Euclidean error, not below the formula; +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i and norm(v_i - v_hat_i) <= nu_i for each attended token.
-    Source: L5, R14 with a diameter in place of twice a radius.
+    Source: docs/theory.md L5, R14 with a diameter in place of twice a radius.
     """
     if tight:
         return _tight(logits_hat, logit_radii, values_hat, value_radii, mask)
@@ -69,7 +84,7 @@ def attention_l2_upper(
 def attention_certificate(
     logits_hat: Tensor, logit_radii: Tensor, values_hat: Tensor, value_radii: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """TV and Euclidean output error of one pass over the weights: min(mean, odds), and `attention_l2_upper`.
+    """TV and Euclidean output error of one pass over the weights: min(mean, tanh(c_max/2)), and `attention_l2_upper`.
 
     Args:
         logits_hat: as in `attention_l2_upper`, likewise the rest.
@@ -92,54 +107,64 @@ def attention_certificate(
             balls[key] = _ball(values[key], nu[key], g)
         return _streaming(g, balls[key])
 
-    found = upper_groups(compute, logits_hat, logit_radii, mask, (values, nu), outputs=2)
-    dtype = _result_dtype(logits_hat, logit_radii)
-    return returned_above(found[0], dtype), returned_above(found[1], dtype)
+    usable, raw, dtype = over_groups(compute, logits_hat, logit_radii, mask, (values, nu))
+    if not raw:
+        return usable.to(dtype) + torch.inf, usable.to(dtype) + torch.inf
+    found = _finish(Sums(raw[0], int(logits_hat.shape[-1]), model_of(dtype)), *raw[1:])
+    tv, l2 = (returned_above(torch.where(usable, x, torch.inf), dtype) for x in found)
+    return tv, l2
 
 
-def _streaming(g: Group, ball: _Ball) -> tuple[Tensor, Tensor]:
-    rows = softmax_rows(g.logits)
+def _streaming(g: Group, ball: _Ball) -> tuple[Tensor, ...]:
+    w = weights_of(g.logits)
+    mass = row_sum(w)
+    if g.live is None:
+        held = row_sum(w * ball.radii)
+        widest = [x.expand_as(mass) for x in ball.widest]
+    else:
+        nu, reach = (torch.where(g.live, x, 0) for x in (ball.radii, ball.reach))
+        held, widest = row_sum(w * nu), [nu.amax(-1).double(), _two_largest(reach)]
     e, largest = excess(g.radii)
-    alpha = mean_upper(rows, e, rows.model.exp_error, largest)
-    first, second = two_largest_radii(g.radii)
-    mean, alone = mean_of(alpha), (g.logits > -torch.inf).sum(-1) < 2
-    tv = torch.minimum(mean, torch.where(alone, 0.0, odds_of(first, second)))
-    nu, reach = (
-        x.expand_as(g.logits) if g.live is None else torch.where(g.live, x, 0) for x in (ball.radii, ball.reach)
-    )
-    held = mean_upper(rows, nu, 0 * rows.model.unit, nu.amax(-1).double())
-    # Two clones of the token with the largest radius: then T is at least T_f, as in the tight form.
-    moved = up(torch.minimum(mean, odds_of(first, first)) * _two_largest(reach))
-    return tv, torch.where(first == 0, held, up(held + moved))
+    return mass, row_sum(w.mul_(e)), largest, g.radii.amax(-1).double(), held, *widest
 
 
-def _at_live(x: Tensor, g: Group) -> Tensor:
-    return x.expand_as(g.logits) if g.live is None else torch.where(g.live, x, 0)
+def _finish(
+    sums: Sums, raised: Tensor, largest: Tensor, c: Tensor, held: Tensor, most: Tensor, reach: Tensor
+) -> tuple[Tensor, Tensor]:
+    # Two clones of the token with the largest radius: this T is at least T_f, as in the tight form.
+    tv = torch.minimum(mean_of(mean_excess_upper(sums, raised, largest)), odds_of(c, c))
+    kept = sums.mean_upper(held, 0 * sums.model.unit, most)
+    return tv, torch.where(c == 0, kept, up(kept + up(tv * reach)))
 
 
 def _two_largest(x: Tensor) -> Tensor:
-    first, place = x.max(-1)
-    second = x.scatter(-1, place.unsqueeze(-1), 0).amax(-1)
-    return up(first.double() + second.double())
+    found = x.topk(min(2, x.shape[-1])).values
+    return up(found.sum(-1))
 
 
 def _ball(values: Tensor, nu: Tensor, g: Group) -> _Ball:
-    finite = torch.where(g.seen.unsqueeze(-1) & torch.isfinite(values), values, 0)
-    centre = finite.sum(0) / g.seen.sum().clamp(min=1)  # any centre is sound
+    if g.live is not None:
+        values = torch.where(g.seen.unsqueeze(-1), values, 0)
+    centre = values.sum(0) / g.seen.sum().clamp(min=1)
+    centre = torch.where(torch.isfinite(centre), centre, 0)  # any centre is sound
     reach = up(_norm_upper(values - centre) + nu)
-    return _Ball(returned_above(nu, g.logits.dtype), returned_above(reach, g.logits.dtype))
+    radii = returned_above(nu, g.logits.dtype)
+    return _Ball(radii, reach, (radii.amax().double(), _two_largest(reach)))
 
 
 def _norm_upper(x: Tensor) -> Tensor:
-    """An upper bound of the norm over the last axis of once rounded differences, sqrt and sum included."""
-    grow = (1 + 4 * FP64.unit) / (1 - gamma(x.shape[-1], FP64.unit))
-    return up(scaled_up((x * x).sum(-1).sqrt(), grow) + float_above(Fraction(x.shape[-1], 2**510)))
+    """A float64 upper bound of the norm over the last axis of once rounded differences; `x` is overwritten."""
+    model, width = model_of(x.dtype), x.shape[-1]
+    grow = (1 + 8 * model.unit) / (1 - gamma(width, model.unit))
+    lost = Fraction(width, 2**62 if model.dtype == torch.float32 else 2**510)  # squares that underflow
+    return up(scaled_up(x.square_().sum(-1).sqrt().double(), grow) + float_above(lost))
 
 
 def _tight(
     logits_hat: Tensor, logit_radii: Tensor, values_hat: Tensor, value_radii: Tensor, mask: Tensor | None
 ) -> Tensor:
     values, nu = _values(values_hat, value_radii)
+    values = values.double()
 
     def compute(g: Group) -> tuple[Tensor, ...]:
         found = torch.empty_like(g.logits[:, 0], dtype=torch.float64)
@@ -151,8 +176,8 @@ def _tight(
             found[rows] = _splits(*parts, *(x[g.batch, g.kv_head][kept] for x in (values, nu)))
         return (found,)
 
-    (found,) = upper_groups(compute, logits_hat, logit_radii, mask, (values, nu))
-    return returned_above(found, _result_dtype(logits_hat, logit_radii))
+    usable, found, dtype = over_groups(compute, logits_hat, logit_radii, mask, (values, nu))
+    return returned_above(torch.where(usable, found[0] if found else 0.0, torch.inf), dtype)
 
 
 def _splits(s: Tensor, c: Tensor, values: Tensor, nu: Tensor) -> Tensor:
@@ -185,9 +210,4 @@ def _diameters(values: Tensor, nu: Tensor) -> tuple[Tensor, Tensor]:
 def _values(values_hat: Tensor, value_radii: Tensor) -> tuple[Tensor, Tensor]:
     if value_radii.shape != values_hat.shape[:-1]:
         raise ShapeError("value_radii", str(tuple(values_hat.shape[:-1])), tuple(value_radii.shape))
-    return value_tensors(values_hat, value_radii, "value_radii")
-
-
-def _result_dtype(*tensors: Tensor) -> torch.dtype:
-    wide = any(t.dtype == torch.float64 for t in tensors)
-    return torch.float64 if wide else torch.float32
+    return lifted(values_hat, "values_hat"), checked_radii(value_radii, "value_radii")

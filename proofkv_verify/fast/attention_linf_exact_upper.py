@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.errors import ShapeError
-from proofkv_verify.fast._groups import Group, upper_groups, value_tensors
+from proofkv_verify.fast._groups import Group, checked_radii, over_groups
+from proofkv_verify.fast._rows import lifted
 from proofkv_verify.fast._tilted import largest_mean_upper
 from proofkv_verify.fast._tokens import Tokens, tokens_of
 from proofkv_verify.fast.rounding import down, ieee_arithmetic, returned_above, up
@@ -31,20 +32,19 @@ def attention_linf_exact_upper(
         [B, H, Q] bound of the largest absolute coordinate, not below the formula; +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i and |v_ic - v_hat_ic| <= box_ic for each attended token.
-    Source: O1, O2.
+    Source: docs/theory.md O1, O2.
     """
     if value_box.shape != values_hat.shape:
         raise ShapeError("value_box", str(tuple(values_hat.shape)), tuple(value_box.shape))
-    values, box = value_tensors(values_hat, value_box, "value_box")
+    values, box = lifted(values_hat, "values_hat").double(), checked_radii(value_box, "value_box")
 
     def compute(g: Group) -> tuple[Tensor, ...]:
         v, b = values[g.batch, g.kv_head], box[g.batch, g.kv_head]
         rows = [_row(g, i, v, b) for i in range(g.logits.shape[0])]
         return (torch.stack(rows),)
 
-    (found,) = upper_groups(compute, logits_hat, logit_radii, mask, (values, box))
-    dtype = torch.promote_types(torch.promote_types(logits_hat.dtype, logit_radii.dtype), torch.float32)
-    return returned_above(found, dtype)
+    usable, found, dtype = over_groups(compute, logits_hat, logit_radii, mask, (values, box))
+    return returned_above(torch.where(usable, found[0] if found else 0.0, torch.inf), dtype)
 
 
 def _row(g: Group, i: int, values: Tensor, box: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ def logit_abs_band_upper(
         InvalidInputError: the bands do not partition the coordinates.
 
     Sound when: each rotation plane lies in one band; |e|_b <= rho_b; |dq| <= rho; |k_hat| <= key_norm.
-    Source: R7.
+    Source: docs/theory.md R7.
     """
     q, r, model = common(queries, radii, 4)
     if sorted(c for band in bands for c in band) != list(range(q.shape[-1])):

@@ -42,7 +42,7 @@ def softmax_tv_cell_upper(
         InvalidInputError: only one of edges and multipliers is given, one is not finite, or an edge is outside [0, 1].
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: A3.
+    Source: docs/theory.md A3.
     """
     cells = checked_cells(cell_edges, cell_mu)
 
@@ -56,7 +56,7 @@ def softmax_tv_cell_upper(
             return fixed_cells(t.mass_upper, value, lambda at: best_multiplier(t, at))
         return over_given(t.mass_upper, cells, value)
 
-    return upper_rows(compute, logits_hat, logit_radii, mask, double=True)
+    return upper_rows(compute, logits_hat, logit_radii, mask)
 
 
 def checked_cells(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from proofkv_verify.fast._rows import mean_excess_upper, upper_rows
+from proofkv_verify.fast._rows import mean_excess_sums, mean_excess_upper, streamed_upper
 from proofkv_verify.fast.rounding import ieee_arithmetic, up
 
 
@@ -22,9 +22,11 @@ def softmax_tv_eform_upper(logits_hat: Tensor, logit_radii: Tensor, mask: Tensor
         [B, H, Q] total variation bound, not below the formula; can exceed 1; +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: R1.
+    Source: docs/theory.md R1.
     """
-    return upper_rows(lambda s, c: eform_of(mean_excess_upper(s, c)), logits_hat, logit_radii, mask)
+    return streamed_upper(
+        mean_excess_sums, lambda *sums: eform_of(mean_excess_upper(*sums)), logits_hat, logit_radii, mask
+    )
 
 
 def eform_of(alpha: Tensor) -> Tensor:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.errors import InvalidInputError
-from proofkv_verify.fast._rows import Rows, excess, mean_upper, softmax_rows, upper_rows
-from proofkv_verify.fast.rounding import down, float_above, float_below, ieee_arithmetic, up
+from proofkv_verify.fast._rows import Sums, excess, mean_excess_upper, row_sum, streamed_upper, weights_of
+from proofkv_verify.fast.rounding import down, float_above, float_below, ieee_arithmetic, model_of, up
 
 KAPPAS = (1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0, 5.0, 10.0)
 
@@ -34,32 +34,42 @@ def softmax_tv_hinge_upper(
         InvalidInputError: a kappa is not finite.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: R5.
+    Source: docs/theory.md R5.
     """
     for kappa in kappas:
         if not abs(kappa) < float("inf"):
             raise InvalidInputError("kappas", "finite numbers", kappa)
     tried = sorted({max(1.0, float(kappa)) for kappa in kappas})
-    return upper_rows(lambda s, c: _hinge(s, c, tried), logits_hat, logit_radii, mask)
+    return streamed_upper(
+        lambda s, c: _reduce(s, c, tried), lambda *sums: _hinge(tried, *sums), logits_hat, logit_radii, mask
+    )
 
 
-def _hinge(s: Tensor, c: Tensor, kappas: Sequence[float]) -> Tensor:
-    rows = softmax_rows(s)
+def _reduce(s: Tensor, c: Tensor, kappas: Sequence[float]) -> list[Tensor]:
+    w = weights_of(s)
     e, largest = excess(c)
-    best = torch.ones_like(largest)
+    found, model = [row_sum(w), row_sum(w * e), largest], model_of(s.dtype)
+    # The error of e must be spent before the subtraction, where it could cancel.
+    raised = e.mul_(float_above(1 + 2 * model.exp_error, model.dtype))
     for kappa in kappas:
-        best = torch.minimum(best, _at(rows, e, largest, kappa))
+        if kappa > 1:
+            over = (raised - float_below(Fraction(kappa) - 1, model.dtype)).clamp_(min=0)
+            most = over.amax(-1).double()
+            found += [row_sum(over.mul_(w)), most]
+    return found
+
+
+def _hinge(kappas: Sequence[float], sums: Sums, raised: Tensor, largest: Tensor, *over: Tensor) -> Tensor:
+    best = torch.ones_like(largest)
+    if 1.0 in kappas:
+        best = torch.minimum(best, _at(mean_excess_upper(sums, raised, largest), 1.0))
+    for k, kappa in enumerate(kappa for kappa in kappas if kappa > 1):
+        mean = sums.mean_upper(over[2 * k], 2 * sums.model.unit, over[2 * k + 1])
+        best = torch.minimum(best, _at(mean, kappa))
     return best
 
 
-def _at(rows: Rows, e: Tensor, largest: Tensor, kappa: float) -> Tensor:
-    if kappa == 1:
-        mean = mean_upper(rows, e, rows.model.exp_error, largest)
-    else:
-        # The error of e must be spent before the subtraction, where it could cancel.
-        grow = float_above(1 + 2 * rows.model.exp_error, rows.model.dtype)
-        over = (e * grow - float_below(Fraction(kappa) - 1, rows.model.dtype)).clamp(min=0)
-        mean = mean_upper(rows, over, 2 * rows.model.unit, over.amax(-1).double())
+def _at(mean: Tensor, kappa: float) -> Tensor:
     return torch.where(mean <= kappa, hinge_of(mean, kappa), 1.0)
 
 

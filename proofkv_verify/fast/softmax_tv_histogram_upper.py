@@ -41,7 +41,7 @@ def softmax_tv_histogram_upper(
         1; +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: B1.
+    Source: docs/theory.md B1.
     """
     edges = checked_edges(bin_edges)
 
@@ -49,7 +49,7 @@ def softmax_tv_histogram_upper(
         t = tokens_of(s, c)
         return optimum_upper(binned(t, edges), splits)[0] if are_bins(edges) else torch.ones_like(t.mass_upper)
 
-    return upper_rows(compute, logits_hat, logit_radii, mask, double=True)
+    return upper_rows(compute, logits_hat, logit_radii, mask)
 
 
 def binned(t: Tokens, edges: tuple[float, ...] | None) -> Tokens:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from proofkv_verify.fast._rows import mean_excess_upper, upper_rows
+from proofkv_verify.fast._rows import mean_excess_sums, mean_excess_upper, streamed_upper
 from proofkv_verify.fast.rounding import down, ieee_arithmetic, up
 
 
@@ -22,9 +22,11 @@ def softmax_tv_mean_upper(logits_hat: Tensor, logit_radii: Tensor, mask: Tensor 
         [B, H, Q] total variation bound, not below the formula; +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: R3.
+    Source: docs/theory.md R3.
     """
-    return upper_rows(lambda s, c: mean_of(mean_excess_upper(s, c)), logits_hat, logit_radii, mask)
+    return streamed_upper(
+        mean_excess_sums, lambda *sums: mean_of(mean_excess_upper(*sums)), logits_hat, logit_radii, mask
+    )
 
 
 def mean_of(alpha: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ def softmax_tv_moment_upper(
         +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: B2.
+    Source: docs/theory.md B2.
     """
     edges, cells = checked_edges(bin_edges), checked_cells(cell_edges, cell_mu)
 
@@ -81,7 +81,7 @@ def softmax_tv_moment_upper(
             return refined_cells(t.mass_upper, value, lambda at: best_multiplier(t, at), SPLITS)[0]
         return over_given(t.mass_upper, cells, value)
 
-    return upper_rows(compute, logits_hat, logit_radii, mask, double=True)
+    return upper_rows(compute, logits_hat, logit_radii, mask)
 
 
 def _moments(t: Tokens, bins: Bins) -> _Moments:

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from proofkv_verify.fast._rows import upper_rows
+from proofkv_verify.fast._rows import Sums, streamed_upper
 from proofkv_verify.fast.rounding import FP64, down, ieee_arithmetic, scaled_up, up
 
 
@@ -24,20 +24,21 @@ def softmax_tv_odds_upper(logits_hat: Tensor, logit_radii: Tensor, mask: Tensor 
         [B, H, Q] total variation bound, not below the formula; +inf where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: R2.
+    Source: docs/theory.md R2.
     """
-    return upper_rows(_odds, logits_hat, logit_radii, mask)
+    return streamed_upper(_reduce, _odds, logits_hat, logit_radii, mask)
 
 
-def _odds(s: Tensor, c: Tensor) -> Tensor:
-    alone = (s > -math.inf).sum(-1) < 2
-    return torch.where(alone, 0.0, odds_of(*two_largest_radii(c)))
+def _reduce(s: Tensor, c: Tensor) -> tuple[Tensor, ...]:
+    live = (s > -math.inf).sum(-1)
+    if s.shape[-1] < 2:
+        return live, c.amax(-1).double(), torch.zeros_like(c[:, 0]).double()
+    largest = c.topk(2, sorted=True).values.double()
+    return live, largest[:, 0], largest[:, 1]
 
 
-def two_largest_radii(c: Tensor) -> tuple[Tensor, Tensor]:
-    """The two largest of each row, in float64; 0 in place of a missing one."""
-    first, place = c.max(-1)
-    return first.double(), c.scatter(-1, place.unsqueeze(-1), 0).amax(-1).double()
+def _odds(sums: Sums, first: Tensor, second: Tensor) -> Tensor:
+    return torch.where(sums.mass < 2, 0.0, odds_of(first, second))
 
 
 def odds_of(first: Tensor, second: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ def softmax_tv_optimum(
         below T_f; (-inf, +inf) where nothing can be said.
 
     Sound when: |s_i - s_hat_i| <= c_i for each attended token.
-    Source: A2, A3.
+    Source: docs/theory.md A2, A3.
     """
     return lower_and_upper_rows(lambda s, c: _bracket(tokens_of(s, c), splits), logits_hat, logit_radii, mask)
 

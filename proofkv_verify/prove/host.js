@@ -1,5 +1,6 @@
 // Runs the WebAssembly build of Lean as a resident process: `node host.js CONFIG.json [lean arguments]`.
-// CONFIG: {loader, lib, src, out, requests}. Requests are read from the FIFO `requests`, a line each.
+// CONFIG: {loader, lib, src, out, serve, requests}: host paths of the patched loader, Lean's library, the sources, the
+// object files, the folder of Serve.lean, and the FIFO from which requests are read, a line each.
 "use strict";
 const fs = require("fs");
 const path = require("path");
@@ -35,10 +36,11 @@ function readByte() {
 
 function mount() {
   ENV.LEAN_PATH = "/lean-lib:/out";
+  ENV.PROOFKV_THEOREMS = "/out/theorems.json";
   // Lean looks for the folder of its own program at start-up, by the host's path.
   FS.mkdirTree(path.dirname(config.loader));
-  for (const [point, folder] of [["/lean-lib", config.lib], ["/src", config.src], ["/out", config.out], ["/serve", config.serve]]) {
-    if (!folder) continue;
+  const mounts = { "/lean-lib": config.lib, "/src": config.src, "/out": config.out, "/serve": config.serve };
+  for (const [point, folder] of Object.entries(mounts)) {
     FS.mkdir(point);
     FS.mount(NODEFS, { root: folder }, point);
   }
@@ -52,8 +54,8 @@ global.Module = {
   mainScriptUrlOrBlob: config.loader,
   locateFile: (name) => path.join(path.dirname(config.loader), name),
   preRun: [mount],
+  stdin: readByte,
   print: quiet(process.stdout),
   printErr: quiet(process.stderr),
 };
-if (config.requests) global.Module.stdin = readByte;
 vm.runInThisContext(fs.readFileSync(config.loader, "utf8"), { filename: config.loader });

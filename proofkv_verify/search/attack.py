@@ -11,7 +11,6 @@ from random import Random
 import torch
 
 from proofkv_verify.claims import Claim
-from proofkv_verify.kinds import Instance
 from proofkv_verify.search.batch import Batch
 from proofkv_verify.search.forms import Screen
 from proofkv_verify.search.fuzz import judge, largest_ratio

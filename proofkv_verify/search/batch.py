@@ -19,17 +19,8 @@ from proofkv_verify.search.space import Structure, Tensors
 from proofkv_verify.search.torch_math import TorchMath, TorchScalar
 
 _MATH = TorchMath()
-_FINITE_MAX = torch.finfo(torch.float64).max
 _ULPS = Fraction(1, 1 << 44)
-
-# Known fields that may be stored in a narrow type, with the least value of their set; a set that is open at 0 is
-# entered at the type's smallest positive number.
-_NARROW: dict[str, float] = {
-    "weights": 0.0, "ratios": 1.0, "upper": 0.0, "logits_hat": -_FINITE_MAX, "logit_radii": 0.0,
-    "values_hat": -_FINITE_MAX, "value_radii": 0.0, "value_box": 0.0, "queries": -_FINITE_MAX, "divisor": 0.0,
-    "scale": 0.0, "scores_hat": -_FINITE_MAX, "radii": 0.0, "rows": -_FINITE_MAX, "hidden_hat": -_FINITE_MAX,
-}  # fmt: skip
-_OPEN = ("weights", "upper", "divisor", "scale")
+_NARROW = {"weights": (0.0, True), "ratios": (1.0, False)}  # least value, and whether it is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +51,11 @@ class Batch:
         return inside(Instance(self.structure.kind, _snapped(fields), self.structure.params))
 
     def narrowed(self, dtype: torch.dtype) -> Batch:
-        """The same cases with known fields rounded to a narrower type (shorter numbers, ties, coarse grids)."""
-        fields = {
-            name: narrow(tensor, dtype, _NARROW[name], open_low=name in _OPEN, name=name) if name in _NARROW else tensor
-            for name, tensor in self.fields.items()
-        }
+        """The same cases with weights and ratios rounded to a narrower type: short numbers, ties, coarse grids."""
+        fields = dict(self.fields)
+        for name, (low, open_low) in _NARROW.items():
+            if name in fields:
+                fields[name] = narrow(fields[name], dtype, low, open_low=open_low, name=name)
         return Batch(self.structure, fields)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from random import Random
 
 import torch
@@ -42,8 +43,8 @@ def search_fuzz(claim: Claim, clock: Clock, seed: int) -> Found:
             left += unjudged
         if instance is not None:
             return Found(clock.cases, instance, _tightness(screen, tightest), screen.note)
-    note = f"{left} cases were left undecided in float64 and not judged" if left else ""
-    return Found(clock.cases, None, _tightness(screen, min(tightest, 1.0)), "; ".join(filter(None, (screen.note, note))))
+    notes = [screen.note, f"{left} cases were left undecided in float64 and not judged" if left else ""]
+    return Found(clock.cases, None, _tightness(screen, min(tightest, 1.0)), "; ".join(filter(None, notes)))
 
 
 def _screened(claim: Claim, screen: Screen, rng: Random) -> tuple[Batch, torch.Tensor, float]:
@@ -97,7 +98,6 @@ def judge(claim: Claim, batch: Batch, excess: torch.Tensor, clock: Clock) -> tup
 
 def _hypothesis_round(claim: Claim, clock: Clock, rng: Random, forms: Sequence[str]) -> Instance | None:
     """Lets Hypothesis look for and minimise an instance; out of time it stops soon."""
-
     found: list[Instance] = []
 
     def fails(instance: Instance) -> bool:
@@ -109,10 +109,9 @@ def _hypothesis_round(claim: Claim, clock: Clock, rng: Random, forms: Sequence[s
             return True
         return False
 
-    try:
+    # Flaky: the clock ended the minimising; what was found until then stands.
+    with suppress(NoSuchExample, Unsatisfiable, Flaky):
         find(instances(claim.kind, tuple(forms)), fails, settings=_SETTINGS, random=Random(rng.getrandbits(62)))
-    except (NoSuchExample, Unsatisfiable, Flaky):
-        pass  # flaky: the clock ended the minimising, what was found stands
     return min(found, key=complexity, default=None)
 
 

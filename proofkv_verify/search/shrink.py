@@ -91,6 +91,7 @@ def _simplifications(instance: Instance) -> Iterator[Instance]:
     kind = kind_named(instance.kind)
     yield from _whole_fields(instance, kind)
     yield from _angles(instance)
+    yield from _rescaled_weights(instance)
     for path, value in _numbers(instance):
         for candidate in shorter(value):
             yield inside(_with(instance, path, candidate))
@@ -113,6 +114,14 @@ def _angles(instance: Instance) -> Iterator[Instance]:
             pair = zip(("cos", "sin"), pythagorean(tangent), strict=True)
             turned = {name: _replaced(instance.fields[name], (plane,), number) for name, number in pair}
             yield inside(replace(instance, fields={**instance.fields, **turned}))
+
+
+def _rescaled_weights(instance: Instance) -> Iterator[Instance]:
+    """Weights divided by one of them: a common factor is free."""
+    weights: Any = instance.fields.get("weights", ())
+    for unit in weights:
+        scaled = tuple(weight / unit for weight in weights)
+        yield replace(instance, fields={**instance.fields, "weights": scaled})
 
 
 def _filled(value: Exact, number: Fraction) -> Exact:

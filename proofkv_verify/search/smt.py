@@ -41,7 +41,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """"sat", "unsat", "unknown" or "vacuous", and the instance that a model gave."""
+    """Status "sat", "unsat", "unknown" or "vacuous", and the instance that a model gave."""
 
     status: str
     instance: Instance | None = None

@@ -121,3 +121,9 @@ def ball_point(direction: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
     square = direction.square().sum(-1, keepdim=True)
     longest = torch.where(square > 1, square, torch.ones_like(square)).sqrt()
     return radius.unsqueeze(-1) * direction / longest
+
+
+def norm(vector: torch.Tensor) -> torch.Tensor:
+    """Euclidean norm with derivative 0 at the zero vector."""
+    square = vector.square().sum(-1)
+    return torch.where(square > 0, square, torch.ones_like(square)).sqrt() * (square > 0)

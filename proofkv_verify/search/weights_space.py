@@ -26,13 +26,14 @@ def _structure_of(kind: str, rng: Random, form: str, largest: int) -> Structure:
         return Structure(kind, form, {**sizes, "d": rng.choice((1, 1, 2, 3))}, {})
     cells = rng.choice((1, 2, 4))
     sizes |= {"k": rng.choice((0, 1, 3)), "grid": rng.choice((1, 2, 3)), "edges": rng.choice((1, 2, 4))}
-    return Structure(kind, form, {**sizes, "cells": cells, "cell_edges": cells + 1}, {"pages": _pages(rng, n)}, _absent(rng))
+    sizes |= {"cells": cells, "cell_edges": cells + 1}
+    return Structure(kind, form, sizes, {"pages": _pages(rng, n)}, _absent(rng))
 
 
 def _absent(rng: Random) -> tuple[str, ...]:
     """Optional fields left out: a bound then chooses its own free parameters, usually better ones."""
     cells = rng.choice((("cell_edges", "cell_mu"), ("cell_edges", "cell_mu"), ("cell_mu",), ()))
-    return (*cells, *(name for name in _OPTIONAL if rng.random() < 0.5))
+    return (*cells, *(name for name in _OPTIONAL if rng.random() < 0.35))
 
 
 def _pages(rng: Random, n: int) -> list[list[int]]:
@@ -195,7 +196,7 @@ def _draw_extras(draw: Draw, structure: Structure) -> Tensors:
         "previous": draw.uniform((size["n"],), -20, 0),
         "outside": draw.uniform((size["k"],), -3, 3),
         "kappa": draw.per_case([kappas, kappas, kappas, draw.uniform((size["grid"],), -2, 1)]),
-        "bin": draw.per_case([bins.sort(-1).values, bins.sort(-1).values, bins, bins - 2]),
+        "bin": draw.per_case([bins.sort(-1).values, bins.sort(-1).values, torch.zeros_like(bins), bins, bins - 2]),
         "cell": draw.per_case([even, covering, covering, loose]),
         "mu": draw.uniform((size["cells"],), 0, 3) * draw.choice((1,), (1.0, 1.0, 0.1)),
     }

@@ -37,7 +37,9 @@ def make_step(model: Model, ids: list[int], scheme: Scheme) -> Step:
     return Step(model, ids[-1], opened, caches, sets, nominal, full.step(ids[-1]))
 
 
-def tiny_step(seed: int, bits: int = 8, layers: int = 2, tokens: int = 38, page_size: int = 8, group_size: int = 2) -> Step:
+def tiny_step(
+    seed: int, bits: int = 8, layers: int = 2, tokens: int = 38, page_size: int = 8, group_size: int = 2
+) -> Step:
     return make_step(tiny_model(layers, seed, group_size), tiny_ids(tokens, seed), Scheme((bits,), page_size))
 
 
@@ -86,10 +88,10 @@ def violations(step: Step, bounds: list[LayerBound], trace: Trace) -> list[str]:
     after = [tr.x for tr in trace.layers[1:]] + [trace.final]
     nominal = [tr.x for tr in step.nominal.layers[1:]] + [step.nominal.final]
     for at, bound in enumerate(bounds):
-        mid = (trace.layers[at].mid - step.nominal.layers[at].mid)
+        mid = trace.layers[at].mid - step.nominal.layers[at].mid
         if not depth(bound.attention.out, mid) <= 1:
             found.append(f"attention of layer {at}: {depth(bound.attention.out, mid)}")
-        out = (after[at] - nominal[at])
+        out = after[at] - nominal[at]
         if not depth(bound.mlp.out, out) <= 1:
             found.append(f"MLP of layer {at}: {depth(bound.mlp.out, out)}")
     if len(bounds) == len(step.model.layers):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import torch
 
 from proofkv_verify.decode.attention_half import exp_minus_linear
-from proofkv_verify.decode.ellipsoid import combine, gram_norm_upper, image, rank_one, root, row_norms, spectral_upper, support
+from proofkv_verify.decode.ellipsoid import (
+    combine,
+    gram_norm_upper,
+    image,
+    rank_one,
+    root,
+    row_norms,
+    spectral_upper,
+    support,
+)
 from proofkv_verify.decode.norm_half import norm_half
 from proofkv_verify.decode.maps import norm_jacobian, silu_parts
 from proofkv_verify.decode.silu_range import FOURTH, SECOND, THIRD, derivatives, largest_derivatives

@@ -57,7 +57,7 @@ def test_every_method_that_is_a_proof_contains_the_attacked_gaps(name: str, bits
     if not found.proof:
         return
     for trace in [step.true, *attacks(step, step.sets, rivals(step))]:
-        gaps = (trace.scores[found.winner] - trace.scores)
+        gaps = trace.scores[found.winner] - trace.scores
         assert (gaps >= found.gaps - found.radii).all()
 
 
@@ -75,7 +75,9 @@ def test_the_first_order_alone_is_no_bound() -> None:
     sets = only(step.sets, "norm")
     row = step.model.head[step.nominal.token] - step.model.head
     total, _ = first_order(all_maps(step.model.layers, step.nominal, sets), row)
-    moved = torch.stack([(row @ (t.final - step.nominal.final)).abs() for t in attacks(step, sets, rivals(step, 4), 12)])
+    moved = torch.stack(
+        [(row @ (t.final - step.nominal.final)).abs() for t in attacks(step, sets, rivals(step, 4), 12)]
+    )
     assert bool((moved > total).any())
     assert not METHODS["first-order"](step.model, step.nominal, sets).certified
 

@@ -67,7 +67,10 @@ def test_kept_levels_only_rise_and_are_read_once() -> None:
 
 
 def test_a_decision_is_deterministic() -> None:
-    runs = [CertifiedDecoder(tiny_model(2, 4), Scheme((3, 5, 8, 16), 8), "exact").generate(tiny_ids(30, 4), 5) for _ in range(2)]
+    runs = [
+        CertifiedDecoder(tiny_model(2, 4), Scheme((3, 5, 8, 16), 8), "exact").generate(tiny_ids(30, 4), 5)
+        for _ in range(2)
+    ]
     strip = [[replace(r, seconds=0.0, forward_seconds=0.0) for r in run.records] for run in runs]
     assert strip[0] == strip[1]
 
@@ -106,13 +109,17 @@ def test_rounds_of_one_winner_intersect_and_another_winner_starts_anew() -> None
     wider = replace(wide, radii=torch.tensor([0.0, 5.0], dtype=F64))
     assert gaps.meet(wide, noise)
     assert gaps.meet(wider, noise)
-    other = replace(wider, winner=1, gaps=torch.tensor([1.0, 0.0], dtype=F64), radii=torch.tensor([2.0, 0.0], dtype=F64))
+    other = replace(
+        wider, winner=1, gaps=torch.tensor([1.0, 0.0], dtype=F64), radii=torch.tensor([2.0, 0.0], dtype=F64)
+    )
     assert not gaps.meet(other, noise)
 
 
 @pytest.mark.parametrize("radius", [math.nan, math.inf])
 def test_a_radius_that_is_no_number_certifies_nothing(radius: float) -> None:
-    found = Enclosure("ellipsoid", True, 0, torch.tensor([0.0, 1.0], dtype=F64), torch.tensor([0.0, radius], dtype=F64), "")
+    found = Enclosure(
+        "ellipsoid", True, 0, torch.tensor([0.0, 1.0], dtype=F64), torch.tensor([0.0, radius], dtype=F64), ""
+    )
     assert not Gaps().meet(found, torch.zeros(2, dtype=F64))
     assert not found.certified
 
@@ -150,7 +157,12 @@ def test_policies_parse_with_their_periods() -> None:
 
 @pytest.mark.parametrize(
     ("ids", "count", "match"),
-    [([], 1, "at least one token"), ([16], 1, "id below 16"), ([-1], 1, "id below 16"), ([1] * 120, 9, "at most 128 positions")],
+    [
+        ([], 1, "at least one token"),
+        ([16], 1, "id below 16"),
+        ([-1], 1, "id below 16"),
+        ([1] * 120, 9, "at most 128 positions"),
+    ],
 )
 def test_bad_prompts_are_refused(ids: list[int], count: int, match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):

@@ -107,7 +107,9 @@ def test_a_constant_channel_restores_exactly() -> None:
     assert torch.equal(found.restored[0, ..., 2], flat[0, ..., 2])
 
 
-@pytest.mark.parametrize(("kind", "name"), [(0, "keys of layer 1, KV head 0, page 2"), (1, "values of layer 0, KV head 1, page 0")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(0, "keys of layer 1, KV head 0, page 2"), (1, "values of layer 0, KV head 1, page 0")]
+)
 def test_a_sidecar_that_its_page_contradicts_is_an_error_that_names_the_page(kind: int, name: str) -> None:
     scheme = Scheme((4, 8, 16))
     pages = compress(rows(), scheme)
@@ -125,7 +127,11 @@ def test_a_sidecar_that_is_no_radius_is_refused_at_once(bad: float) -> None:
     norms = pages.norms.clone()
     norms[0, 0, 0, 0, 0, 3] = bad
     with pytest.raises(InvalidInputError, match="keys of layer 0, KV head 0, page 0"):
-        Opened(Pages(pages.planes, pages.zero, pages.width, norms, pages.sigmas, pages.rows), Scheme(), rows()[:, :, :, 0, :0])
+        Opened(
+            Pages(pages.planes, pages.zero, pages.width, norms, pages.sigmas, pages.rows),
+            Scheme(),
+            rows()[:, :, :, 0, :0],
+        )
 
 
 def test_half_up_is_the_least_float16_not_below() -> None:

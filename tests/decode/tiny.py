@@ -23,7 +23,9 @@ def tiny_tensors(config: ModelConfig, seed: int = 0, scale: float = 0.7) -> dict
     for name, shape in config.shapes().items():
         noise = torch.randn(shape, generator=generator)
         gain = len(shape) == 1
-        found[name] = (1 + 0.2 * noise if gain else noise * scale / shape[-1] ** 0.5 if name != "embedding" else noise).bfloat16()
+        found[name] = (
+            1 + 0.2 * noise if gain else noise * scale / shape[-1] ** 0.5 if name != "embedding" else noise
+        ).bfloat16()
     return found
 
 

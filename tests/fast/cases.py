@@ -42,6 +42,7 @@ def corner_rows(dtype: torch.dtype) -> list[Row]:
         "huge radii": ([0.0, -1.0, -2.0], [huge, huge, 1.0]),
         "dominant token": ([40.0, 0.0, -1.0, 1.0], [0.5, 3.0, 2.0, 0.0]),
         "all radius far away": ([0.0, -78.9, -79.3, -80.7], [0.0, 5.0, 6.0, 4.0]),
+        "exponent rounded down": ([unlucky_top(dtype), -39.5], [0.0, 3.0]),
         "large common shift": ([1000.3, 1001.7, 1000.9], [0.1, 0.2, 0.05]),
         "negative shift": ([-2000.1, -2000.2], [0.3, 0.1]),
         "widely spread": ([1e4, 0.0, -1e4], [0.1, 0.2, 0.3]),
@@ -70,7 +71,7 @@ def long_rows(dtype: torch.dtype) -> list[Row]:
     n = 3000
     flat = torch.full((n,), 0.1, dtype=torch.float64)
     noise = torch.randn(n, generator=g, dtype=torch.float64)
-    far = torch.cat([torch.tensor([unlucky_top(dtype)], dtype=torch.float64), torch.full((n - 1,), -39.5)])
+    far = torch.cat([torch.zeros(1, dtype=torch.float64), torch.full((n - 1,), -39.7, dtype=torch.float64)])
     lifted = torch.cat([torch.zeros(1, dtype=torch.float64), torch.full((n - 1,), 3.0, dtype=torch.float64)])
     pairs = {"equal": (flat, flat), "noise": (noise * 3, noise.abs() * 0.05), "far": (far, lifted)}
     return [Row(f"long {name}", s.to(dtype), c.to(dtype)) for name, (s, c) in pairs.items()]

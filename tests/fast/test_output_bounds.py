@@ -72,7 +72,8 @@ def test_the_certificate_is_the_two_bounds_of_one_pass():
     row = random_rows(torch.float32, 1)[0]
     values, box = value_data(row, 0)
     tv, l2 = attention_certificate(*row.batched, values, box[..., 0])
-    assert tv == torch.minimum(softmax_tv_mean_upper(*row.batched), softmax_tv_odds_upper(*row.batched))
+    widest = torch.full_like(row.batched[1], float(row.radii.max()))
+    assert tv == torch.minimum(softmax_tv_mean_upper(*row.batched), softmax_tv_odds_upper(row.batched[0], widest))
     assert l2 == attention_l2_upper(*row.batched, values, box[..., 0])
 
 

@@ -19,7 +19,7 @@ from proofkv_verify.search.numbers import exact_root, length, on_circle, root_up
 from proofkv_verify.search.samplers import SPACES
 from proofkv_verify.search.strategies import instances
 
-FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+FAST = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 
 def broken_premises(instance):

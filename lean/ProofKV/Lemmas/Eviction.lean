@@ -91,14 +91,14 @@ theorem sumIf_mul_right (A : ι → Prop) (I : List ι) (f : ι → α) (c : α)
   exact sumOver_congr fun i _ => by by_cases h : A i <;> simp only [h, if_true, if_false]; grind
 
 /-- A conditional sum of non-negative values is non-negative. -/
-theorem sumIf_nn {A : ι → Prop} {I : List ι} {f : ι → α} (h : ∀ i ∈ I, A i → 0 ≤ f i) : 0 ≤ sumIf A I f := by
+theorem sumIf_nonneg {A : ι → Prop} {I : List ι} {f : ι → α} (h : ∀ i ∈ I, A i → 0 ≤ f i) : 0 ≤ sumIf A I f := by
   refine sumOver_nn fun i hi => ?_
   by_cases hA : A i <;> simp only [hA, if_true, if_false]
   · exact h i hi hA
   · exact Std.le_refl _
 
 /-- Conditional sums are monotone. -/
-theorem sumIf_le {A : ι → Prop} {I : List ι} {f g : ι → α} (h : ∀ i ∈ I, A i → f i ≤ g i) :
+theorem sumIf_mono {A : ι → Prop} {I : List ι} {f g : ι → α} (h : ∀ i ∈ I, A i → f i ≤ g i) :
     sumIf A I f ≤ sumIf A I g := by
   refine sumOver_le fun i hi => ?_
   by_cases hA : A i <;> simp only [hA, if_true, if_false]

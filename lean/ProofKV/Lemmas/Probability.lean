@@ -21,7 +21,7 @@ variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.La
 theorem ofCount_nn : ∀ n : Nat, (0 : α) ≤ ofCount n
   | 0 => Std.le_refl _
   | n + 1 => by
-    have h := ofCount_nn (α := α) n
+    have h : (0 : α) ≤ ofCount n := ofCount_nn n
     have := one_pos (α := α)
     simp only [ofCount]; grind
 
@@ -62,8 +62,8 @@ theorem prob_nn {O : List ι} {P : ι → α} {A : ι → Prop} (hP : ∀ o ∈ 
 /-- The probability of an event that cannot happen is zero. -/
 theorem prob_empty {O : List ι} {P : ι → α} {A : ι → Prop} (h : ∀ o, ¬ A o) : prob O P A = 0 := by
   unfold prob sumIf
-  rw [← sumOver_zero (α := α) O]
-  exact sumOver_congr fun o _ => by simp only [h o, if_false]
+  simp only [h, if_false]
+  exact sumOver_zero O
 
 /-- The probability of an alternative is at most the sum. -/
 theorem prob_or_le {O : List ι} {P : ι → α} {A B : ι → Prop} (hP : ∀ o ∈ O, 0 ≤ P o) :

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.Eviction
-public import ProofKV.Lemmas.Witness
+import ProofKV.Lemmas.Witness
 
 /-! The evicted mass from the count of evicted tokens and a bound of their weights. -/
 
@@ -34,8 +34,8 @@ theorem evictedMass_le {I : List ι} {K : ι → Prop} {w : ι → α} {W : α}
     unfold evictedCount
     rw [← sumIf_mul_right]
     exact sumIf_congr fun i _ _ => by grind
-  have h1 : sumIf (fun i => ¬ K i) I w ≤ evictedCount I K * W := by rw [e3]; exact sumIf_le hW
-  have h2 : 0 ≤ sumIf (fun i => ¬ K i) I w := sumIf_nn fun i hi _ => hw i hi
+  have h1 : sumIf (fun i => ¬ K i) I w ≤ evictedCount I K * W := by rw [e3]; exact sumIf_mono hW
+  have h2 : 0 ≤ sumIf (fun i => ¬ K i) I w := sumIf_nonneg fun i hi _ => hw i hi
   rw [e1, ← e2]
   refine ⟨?_, fun h => ?_⟩
   · generalize sumIf (fun i => ¬ K i) I w = E at *

@@ -1,7 +1,7 @@
 module
 
 public import ProofKV.Lemmas.Eviction
-public import ProofKV.Lemmas.Witness
+import ProofKV.Lemmas.Witness
 
 /-! A stored ball of the evicted values and a bound of the evicted mass bound the error of eviction. -/
 

@@ -1,8 +1,9 @@
 module
 
-public import ProofKV.Lemmas.Evict
+public import ProofKV.Lemmas.Eviction
+import ProofKV.Lemmas.Witness
 
-/-! No estimate that reads only retained values has a bounded error. -/
+/-! No estimator or error bound that reads only the kept values is sound. -/
 
 public section
 
@@ -12,51 +13,50 @@ namespace ProofKV
 open Lean.Grind
 open scoped Classical
 
-universe u v w x
+universe u v w
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-/-- **Impossibility**: if a token with positive weight is dropped, then for every estimate that reads only the retained values and for every
-number `M` there are values for which the estimate is off by more than `M`. -/
-theorem eviction_impossible {I : List ι} {p : ι → α} {K : ι → Prop} {j : ι} (F : (ι → α) → α) (M : α)
+/-- **Impossibility**: let an estimator `F` and an error bound `B` read only the kept values, and let one evicted token
+have positive mass. Then for all values `v₀` there are values `v` that differ from them at that token only and on which
+the error of the estimator is above the bound. -/
+theorem exists_error_gt_of_readsOnly {I : List ι} {K : ι → Prop} {p v₀ : ι → α} {F B : (ι → α) → α} {j : ι}
     (hj : j ∈ I)
-    (hdrop : ¬ K j)
-    (hp : ∀ i ∈ I, 0 ≤ p i)
-    (hpos : 0 < p j)
-    (hF : ∀ v v', (∀ i, K i → v i = v' i) → F v = F v') :
-    ∃ v, M < absV (mean I p v - F v) := by
-  by_cases hM : M < absV (F fun _ => 0)
-  · refine ⟨fun _ => 0, ?_⟩
-    have e : (mean I p fun _ => 0) = 0 := by
-      unfold mean
-      rw [sumOver_congr (g := fun _ => 0) fun i _ => by grind, sumOver_zero]
-    rw [e]
-    rcases absV_cases (F fun _ => 0) with h | h <;> rcases absV_cases (0 - F fun _ => 0) with h' | h' <;> grind
-  · have h0 : 0 ≤ M := by have := absV_nn (F fun _ => 0); grind
-    have h1 := one_pos (α := α)
-    let c : α := (2 * M + 1) / p j
-    refine ⟨fun i => if i = j then c else 0, ?_⟩
-    have e1 : F (fun i => if i = j then c else 0) = F fun _ => 0 := hF _ _ fun i hi => by
-      have : i ≠ j := fun e => hdrop (e ▸ hi)
-      simp only [this, if_false]
-    have hc : 0 ≤ c := div_nn (by grind) hpos
-    have e2 : 2 * M + 1 ≤ mean I p fun i => if i = j then c else 0 := by
-      have := le_sumOver (f := fun i => p i * if i = j then c else 0) hj fun i hi => by
-        by_cases h : i = j <;> simp only [h, if_true, if_false]
-        · exact mul_nn (Std.le_of_lt hpos) hc
-        · grind
-      simp only [if_true] at this
-      have e : p j * c = 2 * M + 1 := mul_div_self hpos
-      unfold mean
-      grind
-    rw [e1]
-    have h2 := neg_le_absV (F fun _ => 0)
-    have h3 := le_absV (F fun _ => 0)
-    have h4 := le_absV ((mean I p fun i => if i = j then c else 0) - F fun _ => 0)
+    (hpj : 0 < p j)
+    (hevicted : ¬ K j)
+    (hF : ReadsOnly K F)
+    (hB : ReadsOnly K B) :
+    ∃ v : ι → α, (∀ i, i ≠ j → v i = v₀ i) ∧ B v < absV (mean I p v - F v) := by
+  have h0 := one_pos (α := α)
+  let c : α := sumOver I fun i => if i = j then p i else 0
+  have hc : 0 < c := by
+    have := le_sumOver (f := fun i => if i = j then p i else 0) hj fun i hi => by
+      by_cases h : i = j <;> simp only [h, if_true, if_false]
+      · exact Std.le_of_lt hpj
+      · exact Std.le_refl _
+    have e : (fun i => if i = j then p i else 0) j = p j := by simp only [if_true]
+    rw [e] at this
+    have : p j ≤ c := this
     grind
+  let t : α := (F v₀ + absV (B v₀) + 1 - mean I p v₀) / c
+  have hct : c * t = F v₀ + absV (B v₀) + 1 - mean I p v₀ := mul_div_self hc
+  refine ⟨fun i => v₀ i + if i = j then t else 0, fun i hi => by simp only [hi, if_false]; grind, ?_⟩
+  have hsame : ∀ i, K i → (v₀ i + if i = j then t else 0) = v₀ i := by
+    intro i hi
+    have : i ≠ j := fun e => hevicted (e ▸ hi)
+    simp only [this, if_false]; grind
+  have hm : mean I p (fun i => v₀ i + if i = j then t else 0) = mean I p v₀ + c * t := by
+    unfold mean
+    rw [← sumOver_mul_right, ← sumOver_add]
+    exact sumOver_congr fun i _ => by by_cases h : i = j <;> simp only [h, if_true, if_false] <;> grind
+  rw [hF _ _ hsame, hB _ _ hsame, hm]
+  have := le_absV (mean I p v₀ + c * t - F v₀)
+  have := le_absV (B v₀)
+  grind
 
-example (M : Rat) : ∃ v, M < absV (mean [true, false] (fun _ => 1 / 2) v - (fun v : Bool → Rat => v true) v) :=
-  eviction_impossible (K := fun b => b = true) (j := false) (fun v => v true) M (by simp) (by simp) (fun _ _ => by grind) (by grind)
-    fun _ _ h => h true rfl
+example : ∃ v : Bool → Rat, (∀ i, i ≠ false → v i = 0) ∧ 1000 < absV (mean tok half v - 1 / 2 * v true) :=
+  exists_error_gt_of_readsOnly (K := fun i => i = true) (v₀ := fun _ => 0) (F := fun v => 1 / 2 * v true)
+    (B := fun _ => 1000) (by simp [tok]) (by simp only [half]; grind) (by simp)
+    (fun v v' h => by simp only [h true rfl]) (fun _ _ _ => rfl)
 
 end ProofKV
 end

@@ -2,7 +2,7 @@ module
 
 public import ProofKV.Lemmas.Eviction
 import ProofKV.Lemmas.TV
-public import ProofKV.Lemmas.Witness
+import ProofKV.Lemmas.Witness
 
 /-! Eviction moves the attention weights by exactly the evicted mass. -/
 
@@ -25,7 +25,7 @@ theorem tv_kept_eq_evictedMass {I : List ι} {K : ι → Prop} {p : ι → α}
     tv I p (keptDist I K p) = evictedMass I K p := by
   have h0 := one_pos (α := α)
   have h3 := kept_add_evicted (K := K) hp
-  have ht : 0 ≤ evictedMass I K p := sumIf_nn fun i hi _ => hp.nonneg i hi
+  have ht : 0 ≤ evictedMass I K p := sumIf_nonneg fun i hi _ => hp.nonneg i hi
   have e : (sumOver I fun i => absV (p i - keptDist I K p i)) =
       sumIf K I (fun i => p i * ((1 - sumIf K I p) / sumIf K I p)) + evictedMass I K p := by
     unfold evictedMass sumIf

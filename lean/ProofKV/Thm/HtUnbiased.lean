@@ -1,8 +1,8 @@
 module
 
-public import ProofKV.Lemmas.Prob
+public import ProofKV.Lemmas.Sampling
 
-/-! Horvitz–Thompson is unbiased. -/
+/-! The Horvitz-Thompson total is unbiased. -/
 
 public section
 
@@ -12,17 +12,20 @@ namespace ProofKV
 open Lean.Grind
 open scoped Classical
 
-universe u v w x
+universe u v w
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-/-- **Horvitz–Thompson mean**: over all samples by independent inclusion with known non-zero probabilities, the estimate has mean the
-total. -/
-theorem ht_unbiased {I : List ι} {π y : ι → α}
+/-- **Unbiased total**: under Poisson sampling with non-zero probabilities the expectation of the Horvitz-Thompson
+estimate over all samples is the total. -/
+theorem expect_htTotal {I : List ι} {π y : ι → α}
     (hπ : ∀ i ∈ I, π i ≠ 0) :
-    expect π I (horvitzThompson π y) = sumOver I y := expect_sum_div hπ
+    expect π I (htTotal π y) = sumOver I y := by
+  unfold htTotal
+  rw [expect_sumOver]
+  exact sumOver_congr fun i hi => by have := hπ i hi; grind
 
-example : expect (fun _ : Bool => (1 / 2 : Rat)) [true, false] (horvitzThompson (fun _ => 1 / 2) fun _ => 3) =
-    sumOver [true, false] fun _ => 3 := ht_unbiased fun _ _ => by grind
+example : expect incl [true, false] (htTotal incl fun _ => 1) = 2 := by
+  rw [expect_htTotal incl_ne_zero]; simp only [sumOver]; grind
 
 end ProofKV
 end

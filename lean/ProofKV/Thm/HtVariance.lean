@@ -1,8 +1,8 @@
 module
 
-public import ProofKV.Lemmas.Prob
+public import ProofKV.Lemmas.Sampling
 
-/-! The variance of the Horvitz–Thompson estimate. -/
+/-! The variance of the Horvitz-Thompson total. -/
 
 public section
 
@@ -12,24 +12,30 @@ namespace ProofKV
 open Lean.Grind
 open scoped Classical
 
-universe u v w x
+universe u v w
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-/-- **Horvitz–Thompson variance**: the mean squared error of the estimate is the sum of `(1 - π) / π · y²`. -/
-theorem ht_variance_eq {I : List ι} {π y : ι → α}
+/-- **Variance**: the expected squared error of the Horvitz-Thompson estimate is `∑ (1 - π) / π y²`. -/
+theorem variance_htTotal {I : List ι} {π y : ι → α}
     (hπ : ∀ i ∈ I, π i ≠ 0) :
-    expect π I (fun S => (horvitzThompson π y S - sumOver I y) * (horvitzThompson π y S - sumOver I y)) =
+    expect π I (fun s => (htTotal π y s - sumOver I y) * (htTotal π y s - sumOver I y)) =
       sumOver I fun i => (1 - π i) / π i * (y i * y i) := by
-  have h := expect_ht_sq hπ (y := y) (- sumOver I y)
-  have e : (fun S => (- sumOver I y + horvitzThompson π y S) * (- sumOver I y + horvitzThompson π y S)) =
-      fun S => (horvitzThompson π y S - sumOver I y) * (horvitzThompson π y S - sumOver I y) := by funext S; grind
-  rw [e] at h
-  rw [h]
+  have h := expect_sq π (fun i => y i / π i) I (- sumOver I y)
+  have e1 : (sumOver I fun i => π i * (y i / π i)) = sumOver I y :=
+    sumOver_congr fun i hi => by have := hπ i hi; grind
+  have e2 : (sumOver I fun i => π i * (1 - π i) * (y i / π i * (y i / π i))) =
+      sumOver I fun i => (1 - π i) / π i * (y i * y i) :=
+    sumOver_congr fun i hi => by have := hπ i hi; grind
+  rw [e1, e2] at h
+  have e3 : (fun s => (htTotal π y s - sumOver I y) * (htTotal π y s - sumOver I y)) =
+      fun s => (- sumOver I y + sumOver s fun i => y i / π i) * (- sumOver I y + sumOver s fun i => y i / π i) := by
+    funext s; unfold htTotal; grind
+  rw [e3, h]
   grind
 
-example : expect (fun _ : Bool => (1 / 2 : Rat)) [true] (fun S => (horvitzThompson (fun _ => 1 / 2) (fun _ => 3) S - sumOver [true] fun _ => 3) *
-    (horvitzThompson (fun _ => 1 / 2) (fun _ => 3) S - sumOver [true] fun _ => 3)) = sumOver [true] fun _ => (1 - 1 / 2) / (1 / 2) * (3 * 3) :=
-  ht_variance_eq fun _ _ => by grind
+example : expect incl [true, false] (fun s => (htTotal incl (fun _ => 1) s - sumOver [true, false] fun _ => 1) *
+    (htTotal incl (fun _ => 1) s - sumOver [true, false] fun _ => 1)) = 4 := by
+  rw [variance_htTotal incl_ne_zero]; simp [sumOver, incl]; grind
 
 end ProofKV
 end

@@ -1,8 +1,8 @@
 module
 
-public import ProofKV.Lemmas.Prob
+public import ProofKV.Lemmas.Sampling
 
-/-! The variance estimate from the sample is unbiased. -/
+/-! The variance estimate computed from the sample alone is unbiased. -/
 
 public section
 
@@ -12,29 +12,20 @@ namespace ProofKV
 open Lean.Grind
 open scoped Classical
 
-universe u v w x
+universe u v w
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-/-- **Variance estimate**: the sum of `(1 - π) / π² · y²` over the sample has mean the variance. -/
-theorem ht_variance_unbiased {I : List ι} {π y : ι → α}
+/-- **Unbiased variance estimate**: the expectation of `∑ (1 - π) / π² y²` over the kept tokens is the variance
+`∑ (1 - π) / π y²` of the Horvitz-Thompson estimate. -/
+theorem expect_htVariance {I : List ι} {π y : ι → α}
     (hπ : ∀ i ∈ I, π i ≠ 0) :
     expect π I (htVariance π y) = sumOver I fun i => (1 - π i) / π i * (y i * y i) := by
-  rw [← expect_sum_div hπ]
-  unfold expect
-  refine sumOver_congr fun s _ => ?_
-  congr 1
   unfold htVariance
-  exact sumOver_congr fun i _ => by
-    have e : (1 - π i) / (π i * π i) = (1 - π i) / π i / π i := by
-      by_cases h : π i = 0
-      · rw [h]; have : (0 : α) * 0 = 0 := by grind
-        rw [this]; simp only [Field.div_eq_mul_inv, Field.inv_zero]; grind
-      · grind
-    rw [e]
-    grind
+  rw [expect_sumOver]
+  exact sumOver_congr fun i hi => by have := hπ i hi; grind
 
-example : expect (fun _ : Bool => (1 / 2 : Rat)) [true] (htVariance (fun _ => 1 / 2) fun _ => 3) =
-    sumOver [true] fun _ => (1 - 1 / 2) / (1 / 2) * (3 * 3) := ht_variance_unbiased fun _ _ => by grind
+example : expect incl [true, false] (htVariance incl fun _ => 1) = 4 := by
+  rw [expect_htVariance incl_ne_zero]; simp [sumOver, incl]; grind
 
 end ProofKV
 end

@@ -15,12 +15,34 @@ open scoped Classical
 universe u v w x
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
+/-- Quotients multiply. -/
+theorem div_mul_div {a b c d : α} (hb : 0 < b) (hd : 0 < d) : a / b * (c / d) = a * c / (b * d) := by
+  have hbd := mul_ps hb hd
+  have h1 := mul_div_self (a := a) hb
+  have h2 := mul_div_self (a := c) hd
+  have h3 := mul_div_self (a := a * c) hbd
+  have h4 : b * d * (a / b * (c / d)) = b * d * (a * c / (b * d)) := by
+    rw [h3]
+    generalize a / b = u at *
+    generalize c / d = v at *
+    subst h1 h2
+    grind
+  exact Std.le_antisymm (le_of_mul hbd (h4 ▸ Std.le_refl _)) (le_of_mul hbd (h4 ▸ Std.le_refl _))
+
+/-- The scaled quotients of the bound, without quotients. -/
+theorem rms_scale {X Y D r s u v t : α} (hu : r * r * u = X) (hv : s * s * v = Y) (ht : r * s * t = D) :
+    r * s * (r * s) * ((r + s) * (r + s) * (u + v - 2 * t)) = (r + s) * (r + s) * (X * (s * s) + Y * (r * r) - 2 * D * (r * s)) := by
+  subst hu hv ht
+  grind
+
 /-- The part of the bound that is free of roots: for planes with squared norms `X`, `Y`, dot product `D` and `r² n = X + c`, `s² n = Y + c`. -/
 theorem rms_core {X Y D c n r s : α} (hc : 0 ≤ c) (hn : 0 < n) (hr : 0 < r) (hs : 0 < s) (hX : n * (r * r) = X + c) (hY : n * (s * s) = Y + c)
     (hD : D * D ≤ X * Y) (hX0 : 0 ≤ X) (hY0 : 0 ≤ Y) (hDXY : 2 * D ≤ X + Y) (hDXY' : -(X + Y) ≤ 2 * D) :
     (r + s) * (r + s) * (X / (r * r) + Y / (s * s) - 2 * (D / (r * s))) ≤ 4 * (X + Y - 2 * D) := by
   have h0 := one_pos (α := α)
   have hrs := mul_ps hr hs
+  have hrr := mul_ps hr hr
+  have hss := mul_ps hs hs
   -- Cauchy–Schwarz for the vectors extended by one coordinate.
   have hM : (D + c) * (D + c) ≤ n * (r * s) * (n * (r * s)) := by
     have e : n * (r * s) * (n * (r * s)) = (X + c) * (Y + c) := by rw [← hX, ← hY]; grind
@@ -33,7 +55,8 @@ theorem rms_core {X Y D c n r s : α} (hc : 0 ≤ c) (hn : 0 < n) (hr : 0 < r) (
   have hcr := mul_nn hc hd2
   refine le_of_mul (mul_ps hrs hrs) ?_
   have e1 : r * s * (r * s) * ((r + s) * (r + s) * (X / (r * r) + Y / (s * s) - 2 * (D / (r * s)))) =
-      (r + s) * (r + s) * (X * (s * s) + Y * (r * r) - 2 * D * (r * s)) := by grind
+      (r + s) * (r + s) * (X * (s * s) + Y * (r * r) - 2 * D * (r * s)) :=
+    rms_scale (mul_div_self hrr) (mul_div_self hss) (mul_div_self hrs)
   rw [e1]
   have eX : X = n * (r * r) - c := by grind
   have eY : Y = n * (s * s) - c := by grind
@@ -57,11 +80,14 @@ theorem rms_norm_error_le {I : List ι} {x y : ι → α} {n ε r s rmin e : α}
     (he : dot I (fun i => x i - y i) (fun i => x i - y i) ≤ e * e) :
     (s + rmin) * (s + rmin) * dot I (fun i => x i / r - y i / s) (fun i => x i / r - y i / s) ≤ 2 * e * (2 * e) := by
   have h0 := one_pos (α := α)
+  have hrs := mul_ps hr hs
+  have hrr := mul_ps hr hr
+  have hss := mul_ps hs hs
   have e1 : dot I (fun i => x i / r - y i / s) (fun i => x i / r - y i / s) =
       dot I x x / (r * r) + dot I y y / (s * s) - 2 * (dot I x y / (r * s)) := by
     unfold dot
     rw [← sumOver_div, ← sumOver_div, ← sumOver_div, ← sumOver_add, ← sumOver_mul, ← sumOver_sub]
-    exact sumOver_congr fun i _ => by grind
+    exact sumOver_congr fun i _ => by rw [← div_mul_div hr hr, ← div_mul_div hs hs, ← div_mul_div hr hs]; grind
   have e2 : dot I (fun i => x i - y i) (fun i => x i - y i) = dot I x x + dot I y y - 2 * dot I x y := by
     unfold dot
     rw [← sumOver_add, ← sumOver_mul, ← sumOver_sub]

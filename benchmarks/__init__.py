@@ -1,0 +1,1 @@
+"""Ratio benchmarks: what is compared is measured in one run, in CPU time of one thread."""

@@ -1,0 +1,245 @@
+module
+
+public meta import Lean.Elab.Command
+public meta import Lean.Util.CollectAxioms
+public meta import Lean.DeclarationRange
+public meta import Lean.DocString.Extension
+import all ProofKV.Base
+import all ProofKV.Lemmas.Argmax
+import all ProofKV.Lemmas.Check
+import all ProofKV.Lemmas.Compose
+import all ProofKV.Lemmas.Eviction
+import all ProofKV.Lemmas.Logits
+import all ProofKV.Lemmas.Moments
+import all ProofKV.Lemmas.Output
+import all ProofKV.Lemmas.Probability
+import all ProofKV.Lemmas.Quant
+import all ProofKV.Lemmas.Refine
+import all ProofKV.Lemmas.Sampling
+import all ProofKV.Lemmas.TV
+import all ProofKV.Lemmas.TVBounds
+import all ProofKV.Lemmas.TVCells
+import all ProofKV.Lemmas.TVHinge
+import all ProofKV.Lemmas.TVMean
+import all ProofKV.Lemmas.Witness
+import all ProofKV.Spec.Argmax
+import all ProofKV.Spec.Check
+import all ProofKV.Spec.Compose
+import all ProofKV.Spec.Eviction
+import all ProofKV.Spec.Logits
+import all ProofKV.Spec.Moments
+import all ProofKV.Spec.Order
+import all ProofKV.Spec.Probability
+import all ProofKV.Spec.Quant
+import all ProofKV.Spec.Refine
+import all ProofKV.Spec.Sampling
+import all ProofKV.Spec.Seminorm
+import all ProofKV.Spec.Softmax
+import all ProofKV.Thm.AbstractSound
+import all ProofKV.Thm.AggregatedFormFalse
+import all ProofKV.Thm.ArgmaxComplete
+import all ProofKV.Thm.ArgmaxOfPairwise
+import all ProofKV.Thm.ArgmaxOfPointwise
+import all ProofKV.Thm.ArgmaxUnique
+import all ProofKV.Thm.BlockAccumulator
+import all ProofKV.Thm.BlockMax
+import all ProofKV.Thm.BlockMerge
+import all ProofKV.Thm.BudgetTelescoping
+import all ProofKV.Thm.BudgetUniform
+import all ProofKV.Thm.CertifiedMono
+import all ProofKV.Thm.CheckLedger
+import all ProofKV.Thm.CheckMargin
+import all ProofKV.Thm.CheckTrace
+import all ProofKV.Thm.CheckTvHinge
+import all ProofKV.Thm.CheckTvMean
+import all ProofKV.Thm.CheckTvOdds
+import all ProofKV.Thm.ChiBound
+import all ProofKV.Thm.ComposeBound
+import all ProofKV.Thm.DecodeDiffers
+import all ProofKV.Thm.DecodeExact
+import all ProofKV.Thm.DispersionFormFalse
+import all ProofKV.Thm.DitherBias
+import all ProofKV.Thm.DitherHermite
+import all ProofKV.Thm.DitherRange
+import all ProofKV.Thm.DitherResidues
+import all ProofKV.Thm.EvenMomentSum
+import all ProofKV.Thm.EvenMomentTail
+import all ProofKV.Thm.EvictedMassLe
+import all ProofKV.Thm.EvictionErrorLe
+import all ProofKV.Thm.EvictionErrorSharp
+import all ProofKV.Thm.EvictionImpossible
+import all ProofKV.Thm.EvictionTvEq
+import all ProofKV.Thm.FinalNormSign
+import all ProofKV.Thm.FirstMaxOfCertified
+import all ProofKV.Thm.FirstMaxTieAware
+import all ProofKV.Thm.GainMono
+import all ProofKV.Thm.HajekOffset
+import all ProofKV.Thm.HtUnbiased
+import all ProofKV.Thm.HtVariance
+import all ProofKV.Thm.HtVarianceUnbiased
+import all ProofKV.Thm.IntersectEnclosures
+import all ProofKV.Thm.LinfOutputLePrefix
+import all ProofKV.Thm.LogitAbsLeBands
+import all ProofKV.Thm.LogitAbsLeBox
+import all ProofKV.Thm.LogitAbsLeNorms
+import all ProofKV.Thm.LogitAbsLePerturbed
+import all ProofKV.Thm.LogitGqa
+import all ProofKV.Thm.Markov
+import all ProofKV.Thm.MeanLeDirection
+import all ProofKV.Thm.OutputDecomposition
+import all ProofKV.Thm.OutputLeSplitBox
+import all ProofKV.Thm.OutputLeSplitTrue
+import all ProofKV.Thm.OutputMixedSplitFalse
+import all ProofKV.Thm.PageBound
+import all ProofKV.Thm.PagesLoop
+import all ProofKV.Thm.QuantizerClip
+import all ProofKV.Thm.QuantizerStepLe
+import all ProofKV.Thm.QuantizerStoredScale
+import all ProofKV.Thm.QuantizerZeroPoint
+import all ProofKV.Thm.RefinementLoop
+import all ProofKV.Thm.RmsNorm
+import all ProofKV.Thm.RopeBands
+import all ProofKV.Thm.RopeDot
+import all ProofKV.Thm.RopeNorm
+import all ProofKV.Thm.StochasticRounding
+import all ProofKV.Thm.TiltNrm
+import all ProofKV.Thm.TvBoxEqGain
+import all ProofKV.Thm.TvEqMaxSubset
+import all ProofKV.Thm.TvLeCells
+import all ProofKV.Thm.TvLeEform
+import all ProofKV.Thm.TvLeHinge
+import all ProofKV.Thm.TvLeHistogram
+import all ProofKV.Thm.TvLeMean
+import all ProofKV.Thm.TvLeMeanSq
+import all ProofKV.Thm.TvLeMomentCells
+import all ProofKV.Thm.TvLeOdds
+import all ProofKV.Thm.TvLeOsc
+import all ProofKV.Thm.TvLeOverlap
+import all ProofKV.Thm.TvOddsAttained
+import all ProofKV.Thm.TvRounding
+import all ProofKV.Thm.UnionBound
+import all ProofKV.Thm.Ville
+
+/-! The audit of the development: it fails to build when one of our modules declares an axiom, uses `sorry`, or depends on
+an axiom other than `propext`, `Classical.choice` and `Quot.sound`. It also writes the table of theorems to the file named
+by the environment variable `PROOFKV_THEOREMS`.
+
+Private parts of our own modules are read through `import all`. Theorems of Lean's core are trusted leaves: the
+WebAssembly build carries no proofs of them, so their axioms are not visible here. -/
+
+open Lean Elab Command
+
+public meta section
+
+/-- The axioms that the development may use. -/
+def allowedAxioms : List Name := [``propext, ``Classical.choice, ``Quot.sound]
+
+/-- A list of strings as one line. -/
+def joinNames : List Name → String
+  | [] => ""
+  | [n] => n.toString
+  | n :: ns => n.toString ++ ", " ++ joinNames ns
+
+/-- Whether a module belongs to the development. -/
+def isOwn (m : Name) : Bool := m.getRoot == `ProofKV || m.getRoot == `ProofKVTest
+
+/-- Whether a constant is an axiom; a constant of unknown kind counts as one. -/
+def isAxiomConst (env : Environment) (c : Name) : Bool :=
+  match getOriginalConstKind? env c with
+  | some .axiom => true
+  | some _ => false
+  | none => !(env.find? c).isSome
+
+/-- The constants that a declaration uses in its type and its body. -/
+def usedBy (ci : ConstantInfo) : Array Name :=
+  match ci.value? (allowOpaque := true) with
+  | some v => ci.type.getUsedConstants ++ v.getUsedConstants
+  | none => ci.type.getUsedConstants
+
+/-- Appends a name that is not yet there. -/
+def insertName (n : Name) (ns : List Name) : List Name := if ns.contains n then ns else n :: ns
+
+/-- Walks all constants reachable from a work list inside own modules; returns seen names and the axioms met. -/
+partial def reach (env : Environment) (own : NameSet) : List Name → NameSet → List Name → NameSet × List Name
+  | [], seen, ax => (seen, ax)
+  | n :: rest, seen, ax =>
+    if seen.contains n then reach env own rest seen ax
+    else
+      let seen := seen.insert n
+      let ax := if isAxiomConst env n then insertName n ax else ax
+      if own.contains n then
+        match env.find? n with
+        | some ci => reach env own ((usedBy ci).toList ++ rest) seen ax
+        | none => reach env own rest seen (insertName n ax)
+      else reach env own rest seen ax
+
+/-- The own constants of one module that are theorems or axioms, by index. -/
+def namesFrom (names : Array Name) (i : Nat) (acc : NameSet) : NameSet :=
+  if h : i < names.size then namesFrom names (i + 1) (acc.insert names[i]) else acc
+termination_by names.size - i
+
+/-- All constants of own modules. -/
+def ownNames (mods : Array Name) (datas : Array ModuleData) (i : Nat) (acc : NameSet) : NameSet :=
+  if h : i < mods.size ∧ i < datas.size then
+    ownNames mods datas (i + 1) (if isOwn mods[i] then namesFrom datas[i].constNames 0 acc else acc)
+  else acc
+termination_by mods.size - i
+
+/-- A string as a JSON string. -/
+def quoteJson (s : String) : String := (Json.str s).compress
+
+/-- One theorem of the table as a JSON object. -/
+def theoremJson (env : Environment) (own : NameSet) (mod n : Name) (ci : ConstantInfo) : CommandElabM String := do
+  let ty ← liftTermElabM (Meta.ppExpr ci.type)
+  let doc := (← findDocString? env n).getD ""
+  let line := match ← findDeclarationRanges? n with
+    | some r => r.range.pos.line
+    | none => 0
+  let (_, ax) := reach env own [n] {} []
+  let sorted := (ax.toArray.qsort Name.lt).toList
+  return "{\"name\": " ++ quoteJson n.toString ++ ", \"module\": " ++ quoteJson mod.toString ++ ", \"line\": " ++ toString line ++
+    ", \"axioms\": [" ++ quoteList sorted ++ "], \"doc\": " ++ quoteJson doc ++ ", \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
+where
+  /-- Quoted names, separated by commas. -/
+  quoteList : List Name → String
+    | [] => ""
+    | [a] => quoteJson a.toString
+    | a :: as => quoteJson a.toString ++ ", " ++ quoteList as
+
+/-- The theorems of one module. -/
+partial def moduleTheorems (env : Environment) (own : NameSet) (mod : Name) (names : Array Name) (i : Nat) (acc : List String) :
+    CommandElabM (List String) := do
+  if h : i < names.size then
+    let n := names[i]
+    let acc ← match env.find? n with
+      | some (.thmInfo ci) =>
+        if n.isInternalDetail || isPrivateName n then pure acc
+        else do pure ((← theoremJson env own mod n (.thmInfo ci)) :: acc)
+      | _ => pure acc
+    moduleTheorems env own mod names (i + 1) acc
+  else return acc
+
+/-- The theorems of all modules below `ProofKV.Thm`. -/
+partial def allTheorems (env : Environment) (own : NameSet) (mods : Array Name) (datas : Array ModuleData) (i : Nat) (acc : List String) :
+    CommandElabM (List String) := do
+  if h : i < mods.size ∧ i < datas.size then
+    let acc ← if (`ProofKV.Thm).isPrefixOf mods[i] then moduleTheorems env own mods[i] datas[i].constNames 0 acc else pure acc
+    allTheorems env own mods datas (i + 1) acc
+  else return acc
+
+elab "#audit" : command => do
+  let env := (← getEnv).setExporting false
+  let mods := env.header.moduleNames
+  let datas := env.header.moduleData
+  let own := ownNames mods datas 0 {}
+  let (_, ax) := reach env own own.toList {} []
+  let bad := ax.filter fun n => !allowedAxioms.contains n
+  unless bad.isEmpty do
+    throwError (stringToMessageData ("axioms outside the allowed list: " ++ joinNames bad))
+  if let some path ← (IO.getEnv "PROOFKV_THEOREMS" : IO (Option String)) then
+    let rows ← allTheorems env own mods datas 0 []
+    IO.FS.writeFile path ("[\n" ++ String.intercalate ",\n" rows ++ "\n]\n")
+
+end
+
+#audit

@@ -1,0 +1,162 @@
+"""`proofkv-verify decode`: text as it comes, a line a step on request, and what was read."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from proofkv_verify.decode.decoder import CertifiedDecoder
+from proofkv_verify.decode.full_cache import FullCache
+from proofkv_verify.decode.model import DEFAULT_MODEL, Model, load_model
+from proofkv_verify.decode.pages import parse_scheme
+from proofkv_verify.decode.plot import margin_plot
+from proofkv_verify.decode.record import StepRecord, Summary, summarise
+from proofkv_verify.decode.windows import window
+from proofkv_verify.errors import InvalidInputError
+
+REPORT_SCHEMA = "proofkv-verify/decode/1"
+DEFAULT_LADDER = "4:6:8:10:12:16"
+_PROMPT_BYTES = 256
+
+
+def run_decode(
+    *,
+    model: str = DEFAULT_MODEL,
+    scheme: str = DEFAULT_LADDER,
+    page_size: int = 16,
+    policy: str = "exact",
+    method: str = "ellipsoid",
+    prompt: str | None = None,
+    prompt_file: Path | None = None,
+    tokens: int = 64,
+    keep_levels: bool = False,
+    verify: bool = False,
+    steps: bool = False,
+    json_path: str | None = None,
+    plot: Path | None = None,
+) -> int:
+    """Decodes and prints; 0 when every token was proved or read, 1 when --verify finds another token.
+
+    Args:
+        model: name of a shipped model or a model file.
+        scheme, page_size: ladder of bit widths such as 4:8:16, tokens of a page.
+        policy: exact, joint or radius with an optional period.
+        method: which enclosure decides.
+        prompt, prompt_file: text to continue; a held-out window of 256 bytes without either.
+        tokens: how many to emit.
+        keep_levels: refined units stay refined.
+        verify: run the full cache beside and compare every token.
+        steps: a line a step.
+        json_path: file for the report, "-" for standard output (text goes to standard error then).
+        plot: file for an SVG of margin against radius.
+
+    Raises:
+        InvalidInputError: any of these is malformed.
+    """
+    out = sys.stderr if json_path == "-" else sys.stdout
+    loaded = load_model(model)
+    ids = _prompt(loaded, prompt, prompt_file)
+    if tokens < 1:
+        raise InvalidInputError("tokens", "at least 1", tokens)
+    if plot is not None and plot.suffix != ".svg":
+        raise InvalidInputError("plot", "a file name that ends in .svg", plot.name)
+    decoder = CertifiedDecoder(loaded, parse_scheme(scheme, page_size), policy, method=method, keep_levels=keep_levels)
+    records = _stream(decoder, ids, tokens, out, steps=steps)
+    mismatches = _compare(loaded, ids, records) if verify else None
+    summary = summarise(records)
+    _print_summary(summary, mismatches, out)
+    facts = {"model": loaded.name, "scheme": scheme, "page_size": page_size, "policy": policy, "method": method}
+    if json_path is not None:
+        _write_json(json_path, {**facts, "prompt": ids}, records, summary, mismatches)
+    if plot is not None:
+        plot.write_text(margin_plot(records, f"{loaded.name}, {scheme}, {policy}: margin and radius by step"))
+    return 1 if mismatches else 0
+
+
+def _prompt(model: Model, prompt: str | None, prompt_file: Path | None) -> list[int]:
+    if prompt is not None and prompt_file is not None:
+        raise InvalidInputError("prompt", "text or a file, not both", "both")
+    if prompt_file is not None:
+        try:
+            return list(prompt_file.read_bytes())
+        except OSError as error:
+            raise InvalidInputError("prompt file", "a readable file", str(error)) from error
+    return list(prompt.encode()) if prompt is not None else window(0)[:_PROMPT_BYTES]
+
+
+def _stream(decoder: CertifiedDecoder, ids: Sequence[int], tokens: int, out: TextIO, *, steps: bool) -> list[StepRecord]:
+    records = []
+    for record in decoder.stream(ids, tokens):
+        records.append(record)
+        print(_line(record) if steps else _character(record.token), end="\n" if steps else "", file=out, flush=True)
+    if not steps:
+        print(file=out)
+    return records
+
+
+def _character(token: int) -> str:
+    return chr(token) if token in (9, 10) or 32 <= token < 127 else "\N{REPLACEMENT CHARACTER}"
+
+
+def _line(r: StepRecord) -> str:
+    read = (r.payload_bits + r.sidecar_bits) / max(r.elements, 1)
+    return (
+        f"{r.position:5d} {_character(r.token)!r:6} {r.outcome:9} margin {r.margin:9.4g} radius {r.radius:9.4g} "
+        f"rounds {r.rounds:2d} units opened {r.units_opened:4d} bits/element {r.bits:6.2f} ({read:.2f} with sidecars)"
+    )
+
+
+def _compare(model: Model, ids: Sequence[int], records: Sequence[StepRecord]) -> int:
+    """How many tokens differ from a full cache that decodes on its own."""
+    full, token, different = FullCache.of_prompt(model, ids[:-1]), ids[-1], 0
+    for record in records:
+        token = full.step(token).token
+        different += token != record.token
+    return different
+
+
+def _print_summary(s: Summary, mismatches: int | None, out: TextIO) -> None:
+    rows = [
+        ("tokens", f"{s.steps}"),
+        ("certified without a further read", f"{s.certified} ({s.certified / max(s.steps, 1):.0%})"),
+        ("certified after reading more", f"{s.refined}"),
+        ("decided by reading everything", f"{s.full}"),
+        ("decided by a full-cache pass", f"{s.anchored}"),
+        ("drafted, then verified by a full-cache pass", f"{s.drafted}"),
+        ("bits per page element at the decision, mean", f"{s.mean_bits:.2f}"),
+        ("units raised per step, mean", f"{s.units_opened:.1f}"),
+        ("bytes read to decide, with sidecars", f"{s.bytes_read:,.0f} of {s.full_bytes:,.0f} ({_share(s):.0%})"),
+        ("bytes read by full-cache passes", f"{s.anchor_bytes:,.0f} ({s.tokens_per_pass:.1f} tokens a pass)"),
+        ("time of a step over a plain forward pass", f"{s.time_ratio:.0f}x"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    print(*(f"{name:<{width}}  {value}" for name, value in rows if value != "0"), sep="\n", file=out)
+    if mismatches is not None:
+        verdict = "equal to the full cache's" if not mismatches else f"{mismatches} tokens differ from the full cache's"
+        print(f"{'sequence':<{width}}  {verdict}, {s.steps} compared", file=out)
+
+
+def _share(s: Summary) -> float:
+    return s.bytes_read / s.full_bytes if s.full_bytes else 0.0
+
+
+def _write_json(path: str, facts: dict[str, Any], records: Sequence[StepRecord], summary: Summary, mismatches: int | None) -> None:
+    body = {
+        "schema": REPORT_SCHEMA, **facts, "tokens": [r.token for r in records], "steps": [_finite(asdict(r)) for r in records],
+        "summary": _finite(asdict(summary)), "mismatches": mismatches,
+    }  # fmt: skip
+    text = json.dumps(body, indent=1) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        Path(path).write_text(text)
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: a radius that was not bounded becomes null."""
+    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
