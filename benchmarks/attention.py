@@ -72,10 +72,10 @@ def certificate_table(lengths: tuple[int, ...] = LENGTHS, timer: Timer = cpu_sec
         cells = [plain * 1e3, extra * 1e3, extra / plain, (plain + extra) / plain, per_logit]
         rows.append([str(length), *(number(cell) for cell in cells)])
     note = (
-        f"float32, unfused, {HEADS} query heads on {KV_HEADS} KV heads, {QUERIES} queries, width {WIDTH}, {device}. The "
-        "certificate is logit radii from key error norms, the TV bound min(mean, odds) and the L2 output bound, computed "
-        "from the logits of the attention itself; goal for certificate / attention: <= 1.3. A constant time per logit "
-        "in the last column is linear growth."
+        f"float32, unfused, {HEADS} query heads on {KV_HEADS} KV heads, {QUERIES} queries, width {WIDTH}, {device}. "
+        "The certificate is logit radii from key error norms, the TV bound min(mean, tanh(c_max/2)) and the L2 output "
+        "bound, from the logits that attention computed; goal for certificate / attention: <= 1.3. A constant time per "
+        "logit in the last column is linear growth."
     )
     head = ["T", "attention ms", "certificate ms", "certificate / attention", "both / attention", "ns per logit"]
     return Table(f"Certificate against plain torch attention ({device})", note, head, rows)

@@ -16,7 +16,10 @@ from benchmarks.heads import head_table, screening_table
 from benchmarks.tightness import output_table, tv_table
 
 RESULTS = Path(__file__).parent / "results.md"
-GPU = "The fast paths have not been run on a CUDA device; `benchmarks/gpu_check.py` runs their batteries and ratios there.\n"
+GPU = (
+    "The fast paths have not been run on a CUDA device; `python -m benchmarks.gpu_check` runs their batteries and "
+    "ratios on one.\n"
+)
 
 
 def main(arguments: Sequence[str] = ()) -> int:

@@ -112,10 +112,10 @@ def tv_table() -> Table:
         joined = {key: np.concatenate([d[key] for d in data]) for key in data[0]}
         rows += _tv_rows(name, joined)
     note = (
-        f"SmolLM2-135M trace, all recorded layers and heads, every {QUERY_STEP}th query. Logit radii are the least of box, "
-        "band and norm bounds of the scheme's own sidecar. `best` is the least of the eight bounds; `optimum` is the "
-        "bracket's upper end. Each cell: median / 95th percentile / maximum of bound / lower end of the bracket, and of "
-        "bound / true TV. Goal: best within 1.1 of the optimum at the median."
+        f"SmolLM2-135M trace, all recorded layers and heads, every {QUERY_STEP}th query. Logit radii are the least of "
+        "box, band and norm bounds of the scheme's own sidecar. `best` is the least of the eight bounds; `optimum` is "
+        "the bracket's upper end. Each cell: median / 95th percentile / maximum of bound / lower end of the bracket, "
+        "and of bound / true TV. Goal: best within 1.1 of the optimum at the median."
     )
     head = ["scheme", "bound", "median value", "multiple of the optimum", "multiple of the true TV"]
     return Table("Tightness of the TV bounds", note, head, rows)
@@ -149,9 +149,9 @@ def output_table() -> Table:
             value, truth = (np.concatenate([d[key] for d in data]) for key in (bound, true))
             rows.append([name, bound, number(float(np.median(value))), _spread(value, truth)])
     note = (
-        f"As above, every {OUTPUT_STEP}th query. `l2` streams (mean or odds bound, ball around a centre), `l2 tight` uses "
-        "the optimum and the diameter; `linf exact` is the optimum over key and value boxes, so its multiple of the "
-        "optimum is 1. Each cell: median / 95th percentile / maximum of bound / true error."
+        f"As above, every {OUTPUT_STEP}th query. `l2` streams (mean or odds bound, ball around a centre), `l2 tight` "
+        "uses the optimum and the diameter; `linf exact` is the optimum over key and value boxes, so its multiple of "
+        "the optimum is 1. Each cell: median / 95th percentile / maximum of bound / true error."
     )
     head = ["scheme", "bound", "median value", "multiple of the true error"]
     return Table("Tightness of the output bounds", note, head, rows)

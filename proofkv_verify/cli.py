@@ -177,17 +177,18 @@ def list_(
     return list_command(what, json_path)
 
 
-@app.command(epilog="Exit codes: 0 every gap is declared; 1 a link is broken or a gap undeclared; 2 bad input or usage.")
+@app.command(epilog="Exit codes: 0 every link holds and every gap is declared; 1 not so; 2 bad input or usage.")
 @command
 def status(json_path: JsonOption = None) -> int:
     """Print the checked link table of a checkout: theorem, reference, fast path, SMT, fuzz target, tests.
 
     Examples:
-
     - `proofkv-verify status`
+    - `proofkv-verify status --json -`
     """
     from proofkv_verify.commands.status import status_command
 
+    check_writable(json_path)
     return status_command(json_path)
 
 

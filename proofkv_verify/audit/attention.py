@@ -38,6 +38,7 @@ class Attention:
         gap: upper end of |exact logit - logits_hat|.
         logits: (high, low, error): the exact logit is within error of high + low.
         mask: bool, broadcast to the same shape.
+        device: where the fast bounds of rows run.
         truths: enclosures of true quantities by kind, filled by `truth.truth_of`.
     """
 
@@ -50,6 +51,7 @@ class Attention:
     gap: torch.Tensor
     logits: Parts
     mask: torch.Tensor
+    device: str
     truths: dict[str, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
 
 
@@ -127,6 +129,7 @@ def _attention(trial: Trial, sidecar: Sidecar, device: str) -> Attention:
         gap=_distance(exact, (logits_hat, torch.zeros_like(logits_hat), torch.zeros_like(logits_hat)), None)[1],
         logits=exact,
         mask=case.mask.expand(logits_hat.shape),
+        device=device,
     )
 
 

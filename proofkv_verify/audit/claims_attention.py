@@ -33,7 +33,7 @@ from proofkv_verify.fast.softmax_tv_overlap_upper import softmax_tv_overlap_uppe
 from proofkv_verify.kinds import Instance
 from proofkv_verify.verdict import Refuted, Verified
 
-EXACT_LIMIT = 16
+EXACT_LIMIT = 32
 """How many borderline numbers of one part are judged exactly before the part counts as undecided."""
 Formula = Callable[[Attention, torch.Tensor], torch.Tensor]
 """The claimed numbers `[B, Hq, Q]` of a part under a mask."""
@@ -208,23 +208,29 @@ def _decide(
 
 
 def _tv(bound: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]) -> Formula:
-    return lambda part, mask: bound(part.logits_hat, part.radii, mask).double().cpu()
+    return lambda part, mask: bound(*_placed(part, part.logits_hat, part.radii, mask)).double().cpu()
 
 
 def _optimum(part: Attention, mask: torch.Tensor) -> torch.Tensor:
-    return softmax_tv_optimum(part.logits_hat, part.radii, mask)[1].double().cpu()
+    return softmax_tv_optimum(*_placed(part, part.logits_hat, part.radii, mask))[1].double().cpu()
 
 
 def _l2(part: Attention, mask: torch.Tensor) -> torch.Tensor:
     assert part.sidecar.value_norm is not None
     values = part.trial.values_hat.double()
-    return attention_l2_upper(part.logits_hat, part.radii, values, part.sidecar.value_norm, mask).double().cpu()
+    placed = _placed(part, part.logits_hat, part.radii, values, part.sidecar.value_norm, mask)
+    return attention_l2_upper(*placed).double().cpu()
 
 
 def _linf(part: Attention, mask: torch.Tensor) -> torch.Tensor:
     assert part.sidecar.value_box is not None
     values = part.trial.values_hat.double()
-    return attention_linf_exact_upper(part.logits_hat, part.radii, values, part.sidecar.value_box, mask).double().cpu()
+    placed = _placed(part, part.logits_hat, part.radii, values, part.sidecar.value_box, mask)
+    return attention_linf_exact_upper(*placed).double().cpu()
+
+
+def _placed(part: Attention, *tensors: torch.Tensor) -> list[torch.Tensor]:
+    return [tensor.to(part.device) for tensor in tensors]
 
 
 _WEIGHTS = "TV(exact weights, computed weights) <= claimed, each row"

@@ -83,7 +83,7 @@ def open_ledger(directory: Path) -> Ledger:
 
 
 def _append(path: Path, row: Mapping[str, Any]) -> None:
-    data = (json.dumps(row, sort_keys=True) + "\n").encode()
+    data = (json.dumps(row) + "\n").encode()
     with path.open("ab") as file:
         file.write(data)
         file.flush()

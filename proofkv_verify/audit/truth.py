@@ -121,7 +121,9 @@ def _output(part: Attention, evaluate: Evaluate, size: Callable[[torch.Tensor], 
 
     def ends(rows: Rows) -> Ends:
         v, v_hat = (t[:, :, rows.tokens] for t in (values, values_hat))
-        moved = size((v - v_hat) * (1 + 4 * U)).amax(-1)  # weights sum to 1
+        moved = size((v - v_hat) * (1 + 4 * U)).amax(-1)
+        if len(rows.tokens) == 1:  # both weights are 1
+            return moved * (1 - 1e-12), moved
         # Weights sum to 1: a shift of all values changes nothing, and the heaviest token's value should be near 0.
         heaviest = rows.logits_hat.argmax(-1)[..., None, None].expand(*v_hat.shape[:2], 1, v_hat.shape[-1])
         centre = v_hat.gather(2, heaviest)

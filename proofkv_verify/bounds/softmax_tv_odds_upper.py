@@ -19,7 +19,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     """TV <= (k-1)/(k+1), where k^2 is the product of the two largest ratios r_i r_j, i != j.
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
-        With explicit ends the product is u_i/l_j, i != j; the bound does not change when all ends are scaled.
+        With explicit ends the product is u_i/l_j, i != j, and the bound does not change when all ends are scaled.
     Source: docs/theory.md R2, sharp: attained at odds 1/k.
     Lean: ProofKV.tv_le_odds
     """

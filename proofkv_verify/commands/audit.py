@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from tempfile import gettempdir
+from tempfile import gettempdir, mkdtemp
 from typing import Any
 
 import torch
@@ -122,14 +122,13 @@ def _recorded(model: str, request: Request, directory: Path) -> str:
 
 def _new_directory() -> Path:
     state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}"
     for base in (Path(state), Path(gettempdir())):
-        directory = base / "proofkv-verify" / name
+        parent = base / "proofkv-verify"
         try:
-            directory.mkdir(parents=True)
+            parent.mkdir(parents=True, exist_ok=True)
+            return Path(mkdtemp(prefix=f"{datetime.now(UTC):%Y%m%d-%H%M%S}-", dir=parent))
         except OSError:
             continue
-        return directory
     raise InvalidInputError("ledger", "a state directory that can be written (or --ledger DIR)", state)
 
 

@@ -31,7 +31,10 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
         try:
             code = function(*args, **kwargs)
         except ProofkvError as error:
-            errors().print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            _complain(str(error))
+            raise typer.Exit(BAD_INPUT) from None
+        except ModuleNotFoundError as error:
+            _complain(f"this command needs a package that is not installed: {error.name}")
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             errors().print("interrupted", style="yellow")
@@ -44,6 +47,10 @@ def command(function: Callable[P, int]) -> Callable[P, None]:
         raise typer.Exit(code)
 
     return run
+
+
+def _complain(text: str) -> None:
+    errors().print(f"error: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def errors() -> Console:

@@ -7,6 +7,7 @@ from rich.table import Table
 from proofkv_verify.commands.console import OK, REFUTED, human, write_json
 from proofkv_verify.links.checks import context_of, undeclared_gaps
 from proofkv_verify.links.index import Entry, find_root, load_index
+from proofkv_verify.links.lean_source import NAMESPACE
 from proofkv_verify.links.page import document
 
 
@@ -28,14 +29,18 @@ def status_command(json_path: str | None) -> int:
 
 def _table(rows: list[tuple[str, Entry | None, int]]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for column in ("bound", "status", "Lean theorem", "fast", "z3", "fuzz", "sheet", "gaps"):
-        table.add_column(column, no_wrap=column == "bound")
+    for column in ("bound", "status", "Lean theorem", "gaps", "absent"):
+        table.add_column(column, no_wrap=column != "absent")
     for slug, entry, undeclared in rows:
-        gaps = f"{undeclared} undeclared" if undeclared else str(len(entry.gaps)) if entry else ""
-        cells = (entry.status, entry.lean, *_marks(entry)) if entry else ("", "", "", "", "", "")
-        table.add_row(slug, *cells, gaps)
+        gaps = str(undeclared + (len(entry.gaps) if entry else 0))
+        cells = (
+            (entry.status, entry.lean.removeprefix(NAMESPACE), gaps, _absent(entry))
+            if entry
+            else ("", "", gaps, "entry")
+        )
+        table.add_row(slug, *cells, style="red" if undeclared else None)
     return table
 
 
-def _marks(entry: Entry) -> tuple[str, ...]:
-    return tuple("yes" if text else "-" for text in (entry.fast, entry.smt, entry.fuzz, entry.sheet))
+def _absent(entry: Entry) -> str:
+    return ", ".join(name for name in ("fast", "smt", "fuzz", "sheet") if not getattr(entry, name))

@@ -56,8 +56,8 @@ def maps_of(layer: Layer, tr: LayerTrace, sets: Sets) -> Maps:
     scale, p = tr.q.shape[-1] ** -0.5, tr.p
     centred = tr.values[of] - tr.o[:, None]
     weighted = p[..., None] * centred
-    keys, last = tr.keys[of], -p
-    last[:, -1] += 1
+    keys, last = tr.keys[of], -p[:, -1:].repeat(1, p.shape[1])
+    last[:, -1] += 1  # the own score moves by q.dk; centring takes its weight's share off every score
     rows = torch.cat([keys - p[:, None] @ keys, last[..., None]], 2)
     turns = torch.cat([tr.wq, tr.q[:, None] @ tr.wk[of]], 1) * scale
     heads = (weighted.mT @ rows) @ turns

@@ -44,7 +44,7 @@ def context_of(index: Index, root: Path) -> Context:
 def undeclared_gaps(context: Context) -> dict[str, tuple[str, ...]]:
     """For each bound, built in or in the table, what does not hold and is not declared; empty texts mean none."""
     slugs = dict.fromkeys([*BOUNDS, *context.index.bounds])
-    return {slug: tuple(_gaps_of(slug, context)) for slug in slugs}
+    return {slug: tuple(gaps_of(slug, context)) for slug in slugs}
 
 
 def theory_labels(text: str) -> frozenset[str]:
@@ -66,7 +66,8 @@ def cited_labels(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _gaps_of(slug: str, context: Context) -> Iterator[str]:
+def gaps_of(slug: str, context: Context) -> Iterator[str]:
+    """What does not hold of one bound and is not declared."""
     if slug not in context.index.bounds:
         yield f"no entry in {TABLE}"
     elif slug not in BOUNDS:
@@ -182,13 +183,13 @@ def _different(expected: Statement, found: Statement) -> Iterator[str]:
 
 
 def _unaccounted(entry: Entry, statement: Statement, context: Context) -> Iterator[str]:
-    """Each hypothesis of the bound is a hypothesis of the theorem or a gap, and each of the theorem's is accounted for."""
+    """Each hypothesis of the bound is one of the theorem or a gap; each of the theorem's is accounted for."""
     if tuple(entry.premises) != entry.hypotheses:
         yield f"premises: {_listed(tuple(entry.premises))} here, hypotheses {_listed(entry.hypotheses)}"
     for name, places in entry.premises.items():
         if not places and not any(name in gap for gap in entry.gaps):
             yield f"{name} is no hypothesis of {entry.lean}, and no gap says so"
-    wanted = set(_atoms(statement, context.index))
+    wanted = set(_assumed(statement, context.index))
     used = {place for places in entry.premises.values() for place in places} | set(entry.ensured)
     for place in sorted(wanted - used):
         yield f"{entry.lean} assumes {place}, of which no hypothesis speaks"
@@ -196,10 +197,13 @@ def _unaccounted(entry: Entry, statement: Statement, context: Context) -> Iterat
         yield f"{entry.lean} has no hypothesis {place}"
 
 
-def _atoms(statement: Statement, index: Index) -> Iterator[str]:
+def _assumed(statement: Statement, index: Index) -> Iterator[str]:
+    """The named hypotheses, a structure by its fields; a structure that the conclusion assumes under its own name."""
     for name, kind in statement.binders.items():
         parts = index.structures.get(kind.split()[0], {})
         yield from (f"{name}.{part}" for part in parts) if parts else (name,)
+    for name in sorted(_identifiers(statement.conclusion) & set(index.structures)):
+        yield from (f"{name}.{part}" for part in index.structures[name])
 
 
 def _words(entry: Entry, context: Context) -> Iterator[str]:
@@ -217,11 +221,9 @@ def _words(entry: Entry, context: Context) -> Iterator[str]:
 
 
 def _definitions(entry: Entry, context: Context) -> Iterator[str]:
-    """Structures and definitions that the main theorem speaks of are in the sources what the table says."""
+    """Structures and definitions behind the main theorem are in the sources what the table says."""
     statement = context.index.theorems.get(entry.lean)
-    if statement is None:
-        return
-    spoken = set(re.findall(r"\w+", " ".join([*statement.binders.values(), statement.conclusion])))
+    spoken = frozenset() if statement is None else _spoken(statement, context.index)
     for name in sorted(spoken & set(context.index.structures)):
         found, here = context.sources.fields(name), dict(context.index.structures[name])
         if found != here:
@@ -230,6 +232,21 @@ def _definitions(entry: Entry, context: Context) -> Iterator[str]:
         text, wanted = context.sources.definition(name), context.index.definitions[name]
         if text != wanted:
             yield f"lean: definition {name} is {text} in the source, {wanted} here"
+
+
+def _spoken(statement: Statement, index: Index) -> frozenset[str]:
+    """The structures and definitions of the table that a statement uses, or that those use."""
+    texts = {name: " ".join(parts.values()) for name, parts in index.structures.items()} | dict(index.definitions)
+    found: set[str] = set()
+    words = _identifiers(" ".join([*statement.binders.values(), statement.conclusion]))
+    while words & texts.keys() - found:
+        found |= words & texts.keys()
+        words = {word for name in found for word in _identifiers(texts[name])}
+    return frozenset(found)
+
+
+def _identifiers(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def _resolved(name: str) -> Any:
@@ -244,4 +261,14 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "none"
 
 
-CHECKS: tuple[Check, ...] = (_objects, _files, _absences, _query, _hypotheses, _theorems, _statements, _definitions, _words)
+CHECKS: tuple[Check, ...] = (
+    _objects,
+    _files,
+    _absences,
+    _query,
+    _hypotheses,
+    _theorems,
+    _statements,
+    _definitions,
+    _words,
+)

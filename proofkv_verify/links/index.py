@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-import proofkv_verify
 from proofkv_verify.errors import InvalidInputError
 
 TABLE = "proofs/index.toml"
@@ -97,7 +96,7 @@ def find_root() -> Path:
     Raises:
         InvalidInputError: the package was installed without its checkout; the table is not part of the package.
     """
-    root = Path(proofkv_verify.__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / TABLE).is_file():
         raise InvalidInputError("status", f"a checkout with {TABLE} (`pip install -e .` in it)", f"none at {root}")
     return root
@@ -137,7 +136,7 @@ def _row(kind: type[Row], row: Mapping[str, Any]) -> Row:
     wanted = {column.name for column in fields(kind)}
     if set(row) != wanted:
         name = row.get("slug", row.get("name", "an entry"))
-        raise InvalidInputError(f"{TABLE}: {name}", f"the fields {', '.join(sorted(wanted))}", sorted(set(row) ^ wanted))
+        raise InvalidInputError(f"{TABLE}: {name}", ", ".join(sorted(wanted)), f"other by {sorted(set(row) ^ wanted)}")
     return kind(**{key: _frozen(value) for key, value in row.items()})
 
 

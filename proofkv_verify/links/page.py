@@ -14,12 +14,13 @@ LINKS = ("slug", "lean", "reference", "fast", "smt", "fuzz", "sheet", "status")
 UNDECLARED = "undeclared: "
 _HEAD = """# Status
 
-What was proved, written and searched about each bound. Written by `scripts/status_page.py` from `proofs/index.toml`, every
-link of which `proofkv-verify status` and `tests/links` check. A gap is what no machine has proved, or what does not exist.
+What was proved, written and searched about each bound. Written by `scripts/status_page.py` from `proofs/index.toml`;
+`proofkv-verify status` and `tests/links` check every link of it. A gap is what no machine has proved, or what does not
+exist.
 
-*proved*: Lean theorems state the whole inequality between the numbers. *proved in part*: steps of the proof are on paper
-(`proofs/<slug>.md`) and tested, not in Lean. Neither says anything about floats: that the fast path returns no less than the
-formula is tested by exact comparison (`tests/fast`), not proved.
+*proved*: Lean theorems state the whole inequality between exact numbers. *proved in part*: steps of the proof are on
+paper (`proofs/<slug>.md`) and tested, not in Lean. Neither says anything about floats: that the fast path returns no
+less than the formula is tested by exact comparison (`tests/fast`), not proved.
 """
 
 
@@ -38,9 +39,9 @@ def _row(entry: Entry | None, slug: str, missing: Sequence[str]) -> dict[str, An
 def markdown(index: Index) -> str:
     """The page docs/status.md, from what the table declares."""
     entries = index.bounds.values()
-    lines = [_HEAD, "| bound | status | Lean | fast | z3 | fuzz | sheet |", "| --- | --- | --- | --- | --- | --- | --- |"]
-    lines += [_line(entry) for entry in entries]
-    return "\n".join([*lines, *(part for entry in entries for part in _section(entry))]) + "\n"
+    head = ["| bound | status | Lean | fast | z3 | fuzz | sheet |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    sections = [part for entry in entries for part in _section(entry)]
+    return "\n".join([_HEAD, *head, *map(_line, entries), *sections]) + "\n"
 
 
 def _line(entry: Entry) -> str:

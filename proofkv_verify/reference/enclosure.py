@@ -130,7 +130,7 @@ def _head(step: LayerStep, at: int, known: Radii, b: arb_mat, wv: arb_mat) -> tu
     head, wq, wk = step.heads[at], step.wq[at], step.wk[at * len(step.wk) // len(step.heads)]
     tau, n = arb(head.q.nrows()).rsqrt(), len(head.p)
     middle = head.keys.transpose() * column(head.p)
-    moved = [(1 if i == n - 1 else 0) - head.p[i] for i in range(n)]
+    moved = [(1 if i == n - 1 else 0) - head.p[-1] for i in range(n)]
     keys = [[k - m for k, m in zip(row, middle.entries(), strict=True)] for row in head.keys.tolist()]
     rows = arb_mat([[*row, extra] for row, extra in zip(keys, moved, strict=True)])
     turns = scale(stack([wq, head.q.transpose() * wk]), tau)

@@ -77,9 +77,9 @@ def find_counterexample(
 
 def refute(
     claim: Claim,
-    engines: Sequence[str],
-    budget_s: float,
-    seed: int,
+    engines: Sequence[str] = ENGINES,
+    budget_s: float = 30.0,
+    seed: int = 0,
     progress: Progress | None = None,
     source: str = "",
 ) -> list[SearchResult]:

@@ -126,7 +126,7 @@ def _argmax_regime(style: str) -> Regime:
         away = (rows * rival.unsqueeze(-1)).sum(1) - rows[:, candidate]
         scores, radii, radius = _argmax_scores(draw, vocab, candidate, style)
         g = away / norm(away).clamp_min(1e-300).unsqueeze(-1)
-        centre = draw.choice((h,), (-1.0, 0.0, 0.3, 1.0))
+        centre = draw.choice((h,), (-1.0, 0.0, 0.3, 1.0)) * (style != "narrow")
         return {"scores": scores, "radii": radii, "rows": rows, "centre": centre, "radius": radius, "u": u, "g": g}
 
     return draw_latents
@@ -135,7 +135,7 @@ def _argmax_regime(style: str) -> Regime:
 def _argmax_scores(
     draw: Draw, vocab: int, candidate: int, style: str
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Scores, radii and hidden radius; in style "ties" all exact and often equal."""
+    """Scores, radii and hidden radius; "ties": exact and often equal, "narrow": margins and radii far below 1."""
     if style == "ties":
         zero = torch.zeros(draw.batch, vocab, dtype=torch.float64)
         scores = draw.choice((vocab,), (0.0, 0.0, 0.0, -1.0))
@@ -143,7 +143,8 @@ def _argmax_scores(
     scores = draw.uniform((vocab,), -1, 1)
     scores[:, candidate] = draw.uniform((), 0, 3)
     radii = draw.choice((vocab,), (0.0, 0.3, 1.0)) * draw.uniform((1,), 0, 2)
-    return scores, radii, draw.choice((), (0.0, 0.3, 1.0))
+    size = 10.0 ** -draw.uniform((1,), 3, 12) if style == "narrow" else torch.ones(draw.batch, 1, dtype=torch.float64)
+    return scores * size, radii * size, draw.choice((), (0.0, 0.3, 1.0)) * size[:, 0]
 
 
 LINEAR_SPACES = {
@@ -161,6 +162,6 @@ LINEAR_SPACES = {
         _argmax_structure,
         _argmax_latents,
         _argmax_decode,
-        {style: _argmax_regime(style) for style in ("near", "ties")},
+        {style: _argmax_regime(style) for style in ("near", "ties", "narrow")},
     ),
 }

@@ -137,6 +137,12 @@ def _axis(draw: Draw, structure: Structure, z: Tensors) -> Tensors:
     return {"e": one * draw.choice((1,), (0.1, 1.0)), "half_angle": turned, "queries": query.clone()}
 
 
+def _narrow(draw: Draw, structure: Structure, z: Tensors) -> Tensors:
+    """Errors far below 1 that still count: what merges narrow intervals shows."""
+    size = 10.0 ** -draw.uniform((1,), 3, 15)
+    return {"e": z["e"] * size, "norm_slack": torch.zeros_like(z["norm_slack"]), "rho": torch.zeros_like(z["rho"])}
+
+
 def _exact_key(draw: Draw, structure: Structure, z: Tensors) -> Tensors:
     """No key error at all, an uncertain query, radii zero."""
     rho = draw.choice((), (0.2, 1.0))
@@ -153,6 +159,7 @@ _LOGIT_STYLES: dict[str, Callable[[Draw, Structure, Tensors], Tensors]] = {
     "aligned": _aligned,
     "axis": _axis,
     "exact_key": _exact_key,
+    "narrow": _narrow,
     "benign": _benign_logit,
 }
 

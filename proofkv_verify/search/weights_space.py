@@ -152,6 +152,12 @@ def _saturated(draw: Draw, n: int) -> Tensors:
     return {"a": draw.normal((n,), 3.0), "c": draw.uniform((n,), 20, 300), "u": draw.sign((n,))}
 
 
+def _narrow(draw: Draw, n: int) -> Tensors:
+    """Radii far below 1 that still count."""
+    size = 10.0 ** -draw.uniform((1,), 3, 9)
+    return {"a": draw.normal((n,)), "c": draw.choice((n,), (0.0, 1.0)) * size, "u": draw.sign((n,))}
+
+
 def _one_sided(draw: Draw, n: int) -> Tensors:
     """All tilts on one side, but not all equal; small radii."""
     side = draw.sign((1,))
@@ -169,6 +175,7 @@ _WEIGHT_REGIMES = {
     "subnormal": _subnormal,
     "saturated": _saturated,
     "one_sided": _one_sided,
+    "narrow": _narrow,
 }
 
 

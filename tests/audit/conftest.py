@@ -31,5 +31,3 @@ def judge(one_thread):
 @pytest.fixture
 def few_adversarial():
     return list(adversarial_cases(shape_for(0, 16)))
-
-

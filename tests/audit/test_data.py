@@ -27,7 +27,9 @@ def test_every_pattern_comes_in_every_dtype():
 def test_the_patterns_reach_the_corners_they_name():
     shape = SHAPE
     for dtype in DTYPES:
-        assert float(PATTERNS["largest numbers"](shape, dtype).to(dtype).abs().max()) > 0.99e30 or dtype is torch.float16
+        assert (
+            float(PATTERNS["largest numbers"](shape, dtype).to(dtype).abs().max()) > 0.99e30 or dtype is torch.float16
+        )
         tiny = PATTERNS["subnormal numbers"](shape, dtype).to(dtype)
         assert bool((tiny != 0).any())
         assert float(tiny.abs().max()) < torch.finfo(dtype).tiny

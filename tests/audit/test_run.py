@@ -13,6 +13,7 @@ import pytest
 
 from proofkv_verify.audit.ledger import FILE_NAME, create_ledger, open_ledger
 from proofkv_verify.audit.run import Request, check_same, request_of, run_audit, settings_of
+from proofkv_verify.audit.trial import SchemeError
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.schemes.registry import resolve_scheme
 from proofkv_verify.verdict import Status
@@ -42,16 +43,24 @@ def test_another_seed_gives_other_inputs(tmp_path, one_thread):
 
 
 def test_a_finished_claim_is_not_run_again(tmp_path, one_thread):
-    first = run(tmp_path)
+    class Counting(toys.Int8):
+        calls = 0
 
-    class Broken(toys.Int8):
         def restore(self, pages):
-            raise AssertionError("this audit has nothing left to do")
+            Counting.calls += 1
+            return super().restore(pages)
 
-    ledger = open_ledger(tmp_path)
-    with pytest.raises(Exception, match="nothing left to do"):
-        run_audit(Broken(), QUICK, ledger)  # the probe of the plan runs the scheme once
-    assert run_audit(toys.good, QUICK, ledger) == list(ledger.results.values()) == first
+    first = run(tmp_path, scheme=Counting())
+    before = Counting.calls
+    again = run_audit(Counting(), QUICK, open_ledger(tmp_path))
+    assert Counting.calls == before + 1  # the probe from which the plan is made
+    assert without_time(again) == without_time(first)
+
+
+def test_a_scheme_that_never_works_is_one_clear_error(tmp_path, one_thread):
+    for scheme, text in ((toys.Raising(), "restore raised KeyError"), (toys.Misshapen(), "keys_hat: expected shape")):
+        with pytest.raises(SchemeError, match=text):
+            run(tmp_path / scheme.__class__.__name__, scheme=scheme)
 
 
 def test_a_request_survives_its_ledger(tmp_path):
@@ -75,11 +84,16 @@ def test_an_elementwise_scheme_is_proved_by_exhaustion(tmp_path, one_thread):
     assert result.basis.startswith("exhausted all 63,488 fp16 and all 65,280 bf16 inputs")
 
 
+# The last one takes seconds, so that the kill comes before the end.
+FOR_A_KILL = ("finite", "local", "key_box_upper", "key_norm_upper", "value_box_upper", "softmax_tv_moment_upper")
+
+
 def test_a_kill_loses_and_repeats_nothing(tmp_path):
     directory = tmp_path / "run"
     command = [sys.executable, "-m", "proofkv_verify.cli", "audit"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    start = [*command, "int8", "--ledger", str(directory), "--engine", "random"]
+    chosen = [part for claim in FOR_A_KILL for part in ("--claim", claim)]
+    start = [*command, "int8", "--ledger", str(directory), "--engine", "random", *chosen]
     process = subprocess.Popen(start, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     path, deadline = directory / FILE_NAME, time.monotonic() + 120
     while time.monotonic() < deadline and not (path.exists() and path.read_bytes().count(b"\n") >= 4):

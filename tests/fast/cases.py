@@ -27,7 +27,7 @@ class Row:
 
 def corner_rows(dtype: torch.dtype) -> list[Row]:
     """Few tokens each: ties, one token, a tiny mass with a huge radius, tiny and subnormal radii, far logits."""
-    huge = 80.0 if dtype == torch.float32 else 300.0
+    huge = 300.0 if dtype == torch.float64 else 80.0
     least = float(torch.finfo(dtype).smallest_normal) / 8
     table = {
         "one token": ([0.3], [0.7]),

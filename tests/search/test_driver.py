@@ -48,7 +48,9 @@ def test_no_engine_refutes_a_bound(slug):
 
 @pytest.mark.parametrize("slug", ["softmax_tv_exact", "attention_linf_exact_upper", "quantizer_step_upper"])
 def test_attained_bounds_are_seen_to_be_tight(slug):
-    best = max(find_counterexample(BOUNDS[slug], engine, budget_s=0.7, seed=1).tightness for engine in ("fuzz", "attack"))
+    best = max(
+        find_counterexample(BOUNDS[slug], engine, budget_s=0.7, seed=1).tightness for engine in ("fuzz", "attack")
+    )
     assert best > 0.999999
 
 

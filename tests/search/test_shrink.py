@@ -58,9 +58,9 @@ QUANTIZER = inside(
     case(
         "quantizer_step",
         {
-            "divisor": Fraction(33, 1024), "scale": Fraction(129, 4096), "offset_in": Fraction(7, 3), "offset_out": Fraction(7, 3), "code": 93,
-            "code_min": -127, "code_max": 127, "value_low": -9, "value_high": 99, "roundoff": 0,
-            "value": 9, "restored": 0,
+            "divisor": Fraction(33, 1024), "scale": Fraction(129, 4096), "offset_in": Fraction(7, 3),
+            "offset_out": Fraction(7, 3), "code": 93, "code_min": -127, "code_max": 127, "value_low": -9,
+            "value_high": 99, "roundoff": 0, "value": 9, "restored": 0,
         },
     )
 )  # fmt: skip

@@ -169,6 +169,140 @@ theorem page_share_le {π : Type w} {I : List ι} {page : ι → π} {ρ : π �
   refine div_le_div_cross hZ hZ2 ?_
   have := mul_le_both h3 (c := b') (d := b) (by grind) h1 h2
   grind
+variable {π : Type w}
+
+/-- Values, exact or compressed, are within the spread of the first page. -/
+theorem PageRadii.pick_spread (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α}
+    {ρ D η : π → α} (h : PageRadii N I page w w' v v' ρ D η) (S T : ι → Prop) {i j : ι} (hi : i ∈ I) (hj : j ∈ I) :
+    N (fun k => pick S v v' i k - pick T v v' j k) ≤ D (page i) := by
+  have near : ∀ (S : ι → Prop) {i : ι}, i ∈ I → N (fun k => pick S v v' i k - v' i k) ≤ η (page i) := by
+    intro S i hi
+    by_cases hS : S i <;> simp only [pick, hS, if_true, if_false]
+    · exact h.value i hi
+    · have e : (fun k => v' i k - v' i k) = fun _ => 0 := by funext k; grind
+      rw [e, hN.zero]
+      exact h.radius_nonneg _
+  have h1 := near S hi
+  have h2 := near T hj
+  have h3 := h.spread i hi j hj
+  have h4 := hN.add_le (fun k => pick S v v' i k - v' i k) fun k => v' i k - v' j k
+  have h5 := hN.add_le (fun k => (pick S v v' i k - v' i k) + (v' i k - v' j k)) fun k => - (pick T v v' j k - v' j k)
+  have h6 := hN.neg fun k => pick T v v' j k - v' j k
+  have e : (fun k => (pick S v v' i k - v' i k) + (v' i k - v' j k) + - (pick T v v' j k - v' j k)) =
+      fun k => pick S v v' i k - pick T v v' j k := by funext k; grind
+  rw [e, h6] at h5
+  grind
+
+/-- Opening one closed page moves the output by at most its charge. -/
+theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α}
+    {ρ D η : π → α} (h : PageRadii N I page w w' v v' ρ D η) (hne : I ≠ []) {F : π → Prop} {p : π} (hp : ¬ F p) :
+    N (fun k => attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k -
+      attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k) ≤
+      pageCharge I page ρ D η w' p := by
+  have h0 := one_pos (α := α)
+  let M : ι → Prop := fun i => F (page i) ∨ (page i = p ∧ w' i ≤ w i)
+  have hw : ∀ i ∈ I, 0 < w i := fun i hi => by
+    have h1 := h.one_le (page i)
+    have h2 := h.lower i hi
+    have h3 := h.pos i hi
+    have h4 : 0 ≤ w i := nn_of_mul (c := ρ (page i)) (by grind) (by grind)
+    by_cases e : w i = 0
+    · rw [e] at h2; grind
+    · grind
+  have hpos : ∀ (T : ι → Prop), ∀ i ∈ I, 0 < pick T w w' i := fun T i hi => by
+    by_cases hT : T i <;> simp only [pick, hT, if_true, if_false]
+    · exact hw i hi
+    · exact h.pos i hi
+  have up := attend_raise hN (A := fun i => page i = p ∧ w' i ≤ w i) (W := pick (fun i => F (page i)) w w')
+    (W' := pick M w w') (Y := pick (fun i => F (page i)) v v') (Y' := pick M v v') (r := ρ p) (D := D p) (η := η p)
+    hne (hpos _) (h.one_le p) (h.spread_nonneg p)
+    (fun i hi hA => by
+      have hF : ¬ F (page i) := hA.1 ▸ hp
+      have hM : M i := Or.inr hA
+      simp only [pick, hF, hM, if_true, if_false]
+      exact ⟨hA.2, hA.1 ▸ h.upper i hi⟩)
+    (fun i hi hA => by
+      have e : M i = F (page i) := propext ⟨fun h => h.resolve_right hA, Or.inl⟩
+      simp only [pick, e, and_self])
+    (fun i hi hA j hj => hA.1 ▸ h.pick_spread hN _ _ hi hj)
+    (fun i hi hA => by
+      have hF : ¬ F (page i) := hA.1 ▸ hp
+      have hM : M i := Or.inr hA
+      simp only [pick, hF, hM, if_true, if_false]
+      exact hA.1 ▸ h.value i hi)
+  have down := attend_raise hN (A := fun i => page i = p ∧ ¬ w' i ≤ w i)
+    (W := pick (fun i => F (page i) ∨ page i = p) w w')
+    (W' := pick M w w') (Y := pick (fun i => F (page i) ∨ page i = p) v v') (Y' := pick M v v') (r := ρ p) (D := D p)
+    (η := η p) hne (hpos _) (h.one_le p) (h.spread_nonneg p)
+    (fun i hi hA => by
+      have hF : ¬ F (page i) := hA.1 ▸ hp
+      have hM : ¬ M i := fun hM => hM.elim hF fun h => hA.2 h.2
+      have hT : F (page i) ∨ page i = p := Or.inr hA.1
+      simp only [pick, hT, hM, if_true, if_false]
+      exact ⟨by have := hA.2; grind, hA.1 ▸ h.lower i hi⟩)
+    (fun i hi hA => by
+      have e : M i = (F (page i) ∨ page i = p) := propext
+        ⟨fun h => h.imp_right And.left, fun h => h.imp_right fun e =>
+          ⟨e, Classical.byContradiction fun hle => hA ⟨e, hle⟩⟩⟩
+      by_cases hM : M i
+      · have hT : F (page i) ∨ page i = p := e ▸ hM
+        simp only [pick, hM, hT, if_true, and_self]
+      · have hT : ¬ (F (page i) ∨ page i = p) := e ▸ hM
+        simp only [pick, hM, hT, if_false, and_self])
+    (fun i hi hA j hj => hA.1 ▸ h.pick_spread hN _ _ hi hj)
+    (fun i hi hA => by
+      have hF : ¬ F (page i) := hA.1 ▸ hp
+      have hM : ¬ M i := fun hM => hM.elim hF fun h => hA.2 h.2
+      have hT : F (page i) ∨ page i = p := Or.inr hA.1
+      simp only [pick, hT, hM, if_true, if_false]
+      have h1 := hN.neg fun k => v i k - v' i k
+      have e : (fun k => - (v i k - v' i k)) = fun k => v' i k - v i k := by funext k; grind
+      rw [e] at h1
+      rw [h1]
+      exact hA.1 ▸ h.value i hi)
+  have hmass : sumIf (fun i => page i = p ∧ w' i ≤ w i) I (pick M w w') +
+      sumIf (fun i => page i = p ∧ ¬ w' i ≤ w i) I (pick M w w') = sumIf (fun i => page i = p) I (pick M w w') := by
+    unfold sumIf
+    rw [← sumOver_add]
+    refine sumOver_congr fun i _ => ?_
+    by_cases h1 : page i = p <;> by_cases h2 : w' i ≤ w i <;>
+      simp only [h1, h2, and_self, and_true, and_false, if_true, if_false, not_true_eq_false,
+        not_false_eq_true] <;> grind
+  have hshare := page_share_le (p := p) (W := pick M w w') hne h.one_le h.pos
+    (fun i hi => by
+      by_cases hT : M i <;> simp only [pick, hT, if_true, if_false]
+      · exact h.upper i hi
+      · have := mul_le_right (Std.le_of_lt (h.pos i hi)) (h.one_le (page i)); grind)
+    (fun i hi => by
+      by_cases hT : M i <;> simp only [pick, hT, if_true, if_false]
+      · exact h.lower i hi
+      · have := mul_le_right (Std.le_of_lt (h.pos i hi)) (h.one_le (page i)); grind)
+  have hZ : 0 < sumOver I (pick M w w') := sumOver_ps hne (hpos M)
+  have hB : 0 ≤ (1 - 1 / ρ p) * D p + η p := by
+    have h1 : 1 / ρ p ≤ 1 := div_le (by have := h.one_le p; grind) (by have := h.one_le p; grind)
+    have := mul_nn (a := 1 - 1 / ρ p) (by grind) (h.spread_nonneg p)
+    have := h.radius_nonneg p
+    grind
+  have h1 := mul_le_right hB hshare
+  have e1 : sumIf (fun i => page i = p) I (pick M w w') / sumOver I (pick M w w') =
+      sumIf (fun i => page i = p ∧ w' i ≤ w i) I (pick M w w') / sumOver I (pick M w w') +
+      sumIf (fun i => page i = p ∧ ¬ w' i ≤ w i) I (pick M w w') / sumOver I (pick M w w') := by
+    rw [← hmass]
+    generalize sumOver I (pick M w w') = Z at *
+    grind
+  rw [e1] at h1
+  have h2 := hN.add_le
+    (fun k => attend I (pick M w w') (pick M v v') k -
+      attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k)
+    (fun k => - (attend I (pick M w w') (pick M v v') k -
+      attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k))
+  rw [hN.neg fun k => attend I (pick M w w') (pick M v v') k -
+      attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k] at h2
+  have e2 : ∀ a b c : κ → α, (fun k => (a k - b k) + - (a k - c k)) = fun k => c k - b k := fun a b c => by
+    funext k; grind
+  rw [e2] at h2
+  unfold pageCharge
+  grind
 
 end ProofKV
 end

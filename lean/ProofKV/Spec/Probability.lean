@@ -47,6 +47,12 @@ structure IsSupermartingale [LE α] (O : List ι) (P : List ι → ι → α) (M
   /-- The mean after one step is at most the value before it. -/
   step : ∀ h, (mean O (P h) fun o => M (o :: h)) ≤ M h
 
+/-- The wealth after a history, newest step first: the bet `b` on step `o` multiplies the wealth by
+`1 + b (X o - m)`. -/
+def wealth (X : ι → α) (m : α) (bet : List ι → α) : List ι → α
+  | [] => 1
+  | o :: h => wealth X m bet h * (1 + bet h * (X o - m))
+
 end Events
 
 section Laws
