@@ -1,4 +1,4 @@
-"""Writes fuzz/corpus/: for every mutant one minimised counterexample as JSON. Run: python fuzz/make_corpus.py [NAME...]."""
+"""Writes fuzz/corpus/, one minimised counterexample of each mutant as JSON: python fuzz/make_corpus.py [NAME...]."""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ def test_counterexample_replays(path):
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
-def test_the_bound_that_was_mutated_holds_there(path):
-    found = from_json(path.read_text())
-    assert isinstance(check_claim(BOUNDS[MUTANTS[path.stem].mutates], found.instance).verdict, Verified)
+def test_the_bound_that_was_mutated_is_not_refuted_there(path):
+    # An attained bound with a square root in it equals the truth: no precision decides that, and nothing refutes it.
+    judgement = check_claim(BOUNDS[MUTANTS[path.stem].mutates], from_json(path.read_text()).instance)
+    assert isinstance(judgement.verdict, Verified) or judgement.claimed.upper >= judgement.truth.lower
+    assert not isinstance(judgement.verdict, Refuted)

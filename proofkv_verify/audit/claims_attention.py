@@ -53,8 +53,8 @@ class RowBound:
 def attention_claims() -> list[AuditClaim]:
     """The claims about logits, weights and outputs, in the order of the computation."""
     logits = [
-        AuditClaim(slug, "|s - s_hat| <= claimed, each logit", partial(examine_logits, slug), 2.0, inputs="attention")
-        for slug in ("logit_abs_box_upper", "logit_abs_band_upper", "logit_abs_norm_upper")
+        AuditClaim(slug, _LOGITS, partial(examine_logits, slug), weight, inputs="attention")
+        for slug, weight in (("logit_abs_box_upper", 6.0), ("logit_abs_band_upper", 1.0), ("logit_abs_norm_upper", 1.0))
     ]
     rows = [AuditClaim(b.slug, b.statement, partial(examine_rows, b), b.weight, inputs="attention") for b in ROW_BOUNDS]
     return [*logits, *rows]
@@ -233,6 +233,7 @@ def _placed(part: Attention, *tensors: torch.Tensor) -> list[torch.Tensor]:
     return [tensor.to(part.device) for tensor in tensors]
 
 
+_LOGITS = "|s - s_hat| <= claimed, each logit"
 _WEIGHTS = "TV(exact weights, computed weights) <= claimed, each row"
 ROW_BOUNDS = (
     RowBound("softmax_tv_eform_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_eform_upper)),
@@ -240,10 +241,10 @@ ROW_BOUNDS = (
     RowBound("softmax_tv_mean_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_mean_upper)),
     RowBound("softmax_tv_overlap_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_overlap_upper)),
     RowBound("softmax_tv_hinge_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_hinge_upper)),
-    RowBound("softmax_tv_histogram_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_histogram_upper), 3.0),
+    RowBound("softmax_tv_histogram_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_histogram_upper), 6.0),
     RowBound("softmax_tv_cell_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_cell_upper), 2.0),
-    RowBound("softmax_tv_moment_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_moment_upper), 2.0),
-    RowBound("softmax_tv_optimum", _WEIGHTS, "softmax_tv", _optimum, 8.0),
-    RowBound("attention_l2_upper", "norm(o - o_hat) <= claimed, each row", "attention_l2", _l2, 2.0),
-    RowBound("attention_linf_exact_upper", "max |o_c - o_hat_c| <= claimed, each row", "attention_linf", _linf, 8.0),
+    RowBound("softmax_tv_moment_upper", _WEIGHTS, "softmax_tv", _tv(softmax_tv_moment_upper), 6.0),
+    RowBound("softmax_tv_optimum", _WEIGHTS, "softmax_tv", _optimum, 9.0),
+    RowBound("attention_l2_upper", "norm(o - o_hat) <= claimed, each row", "attention_l2", _l2, 6.0),
+    RowBound("attention_linf_exact_upper", "max |o_c - o_hat_c| <= claimed, each row", "attention_linf", _linf, 20.0),
 )

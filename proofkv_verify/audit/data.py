@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 
 import torch
 
@@ -16,6 +17,7 @@ from proofkv_verify.errors import InvalidInputError
 ENGINES = ("adversarial", "trace", "random")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 BATCH, KV_HEADS, GROUP, QUERIES = 2, 2, 2, 3
+BETWEEN_LAYERS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +60,9 @@ def seed_for(seed: int, name: str) -> int:
 def cases(
     engines: Sequence[str], shape: Shape, trace: Trace | TraceFile | None, seed: int, rounds: int
 ) -> Iterator[Case]:
-    """Adversarial cases, then every layer of the trace, then `rounds` random cases; the order depends on the seed only.
+    """Adversarial cases with the layers of the trace between them, then `rounds` random cases.
+
+    Whoever runs out of time has seen some of each. All depends on the arguments only.
 
     Raises:
         InvalidInputError: no such engine, or an empty list of engines.
@@ -66,10 +70,12 @@ def cases(
     for engine in engines or ("nothing",):
         if engine not in ENGINES:
             raise InvalidInputError("engine", f"one of {', '.join(ENGINES)}", engine)
-    if "adversarial" in engines:
-        yield from adversarial_cases(shape)
-    if "trace" in engines and trace is not None:
-        yield from trace_cases(trace)
+    made = adversarial_cases(shape) if "adversarial" in engines else iter(())
+    real = trace_cases(trace) if "trace" in engines and trace is not None else iter(())
+    for case in real:
+        yield from islice(made, BETWEEN_LAYERS)
+        yield case
+    yield from made
     if "random" in engines:
         yield from random_cases(shape, seed, rounds)
 

@@ -29,18 +29,10 @@ def status_command(json_path: str | None) -> int:
 
 def _table(rows: list[tuple[str, Entry | None, int]]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for column in ("bound", "status", "Lean theorem", "gaps", "absent"):
-        table.add_column(column, no_wrap=column != "absent")
+    for column in ("bound", "status", "Lean theorem", "gaps"):
+        table.add_column(column, no_wrap=True)
     for slug, entry, undeclared in rows:
         gaps = str(undeclared + (len(entry.gaps) if entry else 0))
-        cells = (
-            (entry.status, entry.lean.removeprefix(NAMESPACE), gaps, _absent(entry))
-            if entry
-            else ("", "", gaps, "entry")
-        )
-        table.add_row(slug, *cells, style="red" if undeclared else None)
+        cells = (entry.status, entry.lean.removeprefix(NAMESPACE)) if entry else ("", "")
+        table.add_row(slug, *cells, gaps, style="red" if undeclared else None)
     return table
-
-
-def _absent(entry: Entry) -> str:
-    return ", ".join(name for name in ("fast", "smt", "fuzz", "sheet") if not getattr(entry, name))

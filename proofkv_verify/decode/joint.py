@@ -22,6 +22,7 @@ from proofkv_verify.decode.mlp_half import MlpBound, mlp_half
 from proofkv_verify.decode.model import F64, Model, Trace
 from proofkv_verify.decode.noise import attention_noise, mlp_noise, score_noise
 from proofkv_verify.decode.opened import Opened, Sets
+from proofkv_verify.decode.shapes import split
 from proofkv_verify.decode.stored_rows import OwnRow, own_row
 from proofkv_verify.decode.tail_graph import Pulled, TailGraph
 
@@ -127,7 +128,7 @@ class JointTail:
         for pulled in graph.pull(eye, at, from_mid=True):
             keys, values = self._radii(graph, pulled.layer)
             first.add_rows(pulled.keys, keys)
-            first.add_rows(pulled.values, values)
+            first.add_mixed(pulled.weights, pulled.heads, values)
             for rows, matrices in self._sources(pulled):
                 rest.add_images(rows, matrices)
         return first.total(), rest.total()
@@ -198,6 +199,20 @@ class _Sum:
         scaled = maps * (radii / torch.where(norms == 0, 1.0, norms).sqrt())[..., None, None]
         flat = scaled.permute(2, 0, 1, 3).flatten(1)
         self.matrix += flat @ flat.T
+        self.weight += norms.sum() * UP
+
+    def add_mixed(self, weights: Tensor, heads: Tensor, radii: Tensor) -> None:
+        """The same for maps that are sums over k of weights_ik heads_k: weights `[G, N, K]`, heads `[G, K, R, D]`."""
+        if weights.shape[2] >= weights.shape[1]:
+            self.add_rows(split(weights @ heads.flatten(2), -1, tuple(heads.shape[2:])), radii)
+            return
+        flat = heads.flatten(2)
+        lengths = ((weights @ (flat @ flat.mT)) * weights).sum(-1).clamp_min(0).sqrt() + 1e-7 * weights.norm(dim=-1)
+        norms = lengths * radii
+        scaled = weights * (radii / torch.where(norms == 0, 1.0, norms).sqrt())[..., None]
+        mixed = split(torch.linalg.qr(scaled).R @ flat, -1, tuple(heads.shape[2:]))
+        rows = mixed.permute(2, 0, 1, 3).flatten(1)
+        self.matrix += rows @ rows.T
         self.weight += norms.sum() * UP
 
     def add_images(self, rows: Tensor, matrices: Tensor) -> None:

@@ -26,7 +26,8 @@ class Pulled:
         layer: index; first: the tokens below it have zero rows at `end` and `mid`.
         end: after the layer, None at the start of a pull from mid; mid: after attention `[S - first, R, d]`.
         normal: at every token's normalised attention input `[S, R, d]`.
-        keys, values: at every row of the cache, heads of a group summed `[G, N, R, D]`.
+        keys: at every row of the cache, a group's heads summed, in a basis that keeps lengths `[G, N, R, k]`.
+        weights, heads: values at row i are the sum over k of weights_ik heads_k, `[G, N, K]` and `[G, K, R, D]`.
     """
 
     layer: int
@@ -35,7 +36,13 @@ class Pulled:
     mid: Tensor
     normal: Tensor
     keys: Tensor
-    values: Tensor
+    weights: Tensor
+    heads: Tensor
+
+    @property
+    def values(self) -> Tensor:
+        """At every row's value, a group's heads summed `[G, N, R, D]`."""
+        return split(self.weights @ self.heads.flatten(2), -1, tuple(self.heads.shape[2:]))
 
 
 class TailGraph:
@@ -84,20 +91,23 @@ class TailGraph:
         groups = self.model.config.num_kv_heads
         heads = mid[:, None] @ self.model.layers[layer].wo
         mass = self.weighted[layer, here, :, :used] @ heads.mT
-        keys = _grouped(mass, self.q[layer, here], groups)
+        mass = split(mass, 1, (groups, -1)).permute(1, 3, 4, 0, 2).flatten(3)
+        q = split(self.q[layer, here], 1, (groups, -1)).transpose(0, 1).flatten(1, 2)
         p = split(self.p[layer, here, :, :used], 1, (groups, -1)).permute(1, 3, 0, 2).flatten(2)
         flat = split(heads, 1, (groups, -1)).transpose(0, 1).flatten(1, 2)
-        values = split(p @ flat.flatten(2), -1, flat.shape[2:])
         normal = torch.zeros(self.tokens, *mid.shape[1:], dtype=F64)
         normal[first:] = mid @ self.attention_out[layer, here]
         if self.tokens > 1:
+            tail_keys = mass[:, self.base :] @ q[:, None]
+            tail_values = split(p[:, self.base :] @ flat.flatten(2), -1, tuple(flat.shape[2:]))
             wk = self.wk[layer, : self.tokens - 1].transpose(0, 1)
-            normal[:-1] += (keys[:, self.base :] @ wk).sum(0)
-            normal[:-1] += (values[:, self.base :] @ self.model.layers[layer].wv[:, None]).sum(0)
-        return Pulled(layer, first, end, mid, normal, keys, values)
+            normal[:-1] += (tail_keys @ wk).sum(0)
+            normal[:-1] += (tail_values @ self.model.layers[layer].wv[:, None]).sum(0)
+        return Pulled(layer, first, end, mid, normal, mass @ _short_basis(q)[:, None], p, flat)
 
 
-def _grouped(mass: Tensor, q: Tensor, groups: int) -> Tensor:
-    """sum over tokens and heads of a group of mass_i q: mass `[S, H, N, R]`, q `[S, H, D]` -> `[G, N, R, D]`."""
-    flat = split(mass, 1, (groups, -1)).permute(1, 3, 4, 0, 2).flatten(3)
-    return flat @ split(q, 1, (groups, -1)).transpose(0, 1).flatten(1, 2)[:, None]
+def _short_basis(q: Tensor) -> Tensor:
+    """B with |m B| = |m q| for all rows m: q itself `[G, K, D]`, or its triangular factor `[G, K, K]` where that is smaller."""
+    if q.shape[1] >= q.shape[2]:
+        return q
+    return torch.linalg.qr(q.mT).R.mT

@@ -14,10 +14,10 @@ from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.claims import Claim
 from proofkv_verify.errors import ProofkvError
 from proofkv_verify.links.index import STATUSES, TABLE, Entry, Index, Statement
-from proofkv_verify.links.lean_source import ALLOWED_AXIOMS, EXPORTS, Sources, read_sources
+from proofkv_verify.links.lean_source import ALLOWED_AXIOMS, EXPORT, Sources, read_sources
 from proofkv_verify.reference.registry import KINDS
 
-NOT_EXPORTED = f"axioms unchecked: no {EXPORTS[0]}, which Lean writes"
+NOT_EXPORTED = f"axioms unchecked: no {EXPORT}, which Lean writes"
 THEORY = "docs/theory.md"
 
 
@@ -211,8 +211,8 @@ def _words(entry: Entry, context: Context) -> Iterator[str]:
         yield f"status: {entry.status!r} is not one of {', '.join(STATUSES)}"
     if entry.status == "proved in part" and not entry.gaps:
         yield "status: proved in part, and no gap says which part is not"
-    if entry.status == "proved" and not all(entry.premises.values()):
-        yield "status: proved, but some hypothesis is not in the theorem"
+    if entry.status == "proved" and not (entry.lean and all(entry.premises.values())):
+        yield "status: proved, but no theorem has all of the hypotheses"
     for label in (*entry.source, *sorted(cited_labels(inspect.getdoc(BOUNDS[entry.slug].function) or ""))):
         if label not in context.labels:
             yield f"source: {THEORY} has no {label}"

@@ -11,13 +11,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.links.index import Statement
 
 NAMESPACE = "ProofKV."
-EXPORTS = ("lean/theorems.json", "proofs/theorems.json")
+EXPORT = "lean/theorems.json"
 ALLOWED_AXIOMS = frozenset({"propext", "Classical.choice", "Quot.sound"})
 _OPEN, _CLOSE = "([{⟨", ")]}⟩"
 
@@ -58,22 +57,18 @@ class Sources:
 def read_sources(root: Path) -> Sources:
     """All Lean files under `lean/ProofKV`, and the export of Lean if there is one."""
     paths = sorted((root / "lean" / "ProofKV").rglob("*.lean"))
-    return Sources({path.relative_to(root).as_posix(): path.read_text("utf-8") for path in paths}, _exported(root))
+    return Sources(
+        {path.relative_to(root).as_posix(): path.read_text("utf-8") for path in paths}, _exported(root / EXPORT)
+    )
 
 
-def _exported(root: Path) -> dict[str, frozenset[str]] | None:
-    for place in EXPORTS:
-        if (root / place).is_file():
-            return _axioms(place, json.loads((root / place).read_text("utf-8")))
-    return None
-
-
-def _axioms(place: str, document: Any) -> dict[str, frozenset[str]]:
-    rows = document["theorems"] if isinstance(document, dict) and "theorems" in document else document
+def _exported(path: Path) -> dict[str, frozenset[str]] | None:
+    if not path.is_file():
+        return None
     try:
-        return {row["name"]: frozenset(row["axioms"]) for row in rows}
-    except (TypeError, KeyError) as error:
-        raise InvalidInputError(place, "a list of theorems with name and axioms", repr(error)) from None
+        return {row["name"]: frozenset(row["axioms"]) for row in json.loads(path.read_text("utf-8"))["theorems"]}
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidInputError(EXPORT, "theorems, each with name and axioms", repr(error)) from None
 
 
 def _parse_statement(name: str, text: str) -> Statement:

@@ -80,7 +80,7 @@ def test_an_unknown_status_is_refused(tmp_path):
 
 
 def test_no_ledger_is_one_clear_error(tmp_path):
-    with pytest.raises(InvalidInputError, match="ledger.jsonl"):
+    with pytest.raises(InvalidInputError, match="ledger"):
         open_ledger(tmp_path)
 
 

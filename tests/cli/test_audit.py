@@ -121,7 +121,8 @@ def test_bad_input_is_one_line_on_standard_error_and_exit_code_2(tmp_path):
         lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         assert len(lines) == 1, done.stderr
         assert name in lines[0]
-        assert "expected" in lines[0] and "got" in lines[0]
+        assert "expected" in lines[0]
+        assert "got" in lines[0]
 
 
 def test_a_fault_of_the_package_does_not_read_as_refuted(monkeypatch):

@@ -1,4 +1,4 @@
-"""The batteries on the CPU in half precision, and on CUDA in every dtype where there is a GPU."""
+"""The batteries on the CPU in bfloat16, and on CUDA in every dtype where there is a GPU."""
 
 import pytest
 import torch
@@ -12,7 +12,6 @@ cuda = (pytest.mark.gpu, pytest.mark.skipif(NO_CUDA, reason="no CUDA device"))
 @pytest.mark.parametrize(
     ("device", "dtype"),
     [
-        ("cpu", torch.float16),
         ("cpu", torch.bfloat16),
         *(pytest.param("cuda", dtype, marks=cuda) for dtype in DTYPES),
     ],

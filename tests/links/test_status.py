@@ -106,16 +106,16 @@ def test_unbalanced_source_is_an_error() -> None:
         Sources({"a.lean": "theorem small (h : 0 < 1"}, None).statement("small")
 
 
-@pytest.mark.parametrize("wrapped", [True, False])
-def test_the_export_of_lean_is_read(wrapped: bool, tmp_path: Path) -> None:
+def test_the_export_of_lean_is_read(tmp_path: Path) -> None:
     rows = [{"name": "ProofKV.x", "type": "True", "axioms": ["propext"], "file": "a", "line": 1}]
     (tmp_path / "lean").mkdir()
-    (tmp_path / "lean" / "theorems.json").write_text(json.dumps({"theorems": rows} if wrapped else rows))
+    (tmp_path / "lean" / "theorems.json").write_text(json.dumps({"theorems": rows}))
     assert read_sources(tmp_path).exported == {"ProofKV.x": frozenset({"propext"})}
 
 
-def test_an_export_without_axioms_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "proofs").mkdir()
-    (tmp_path / "proofs" / "theorems.json").write_text('[{"name": "ProofKV.x"}]')
+@pytest.mark.parametrize("text", ["no JSON", "[]", "{}", '{"theorems": [{"name": "ProofKV.x"}]}'])
+def test_an_export_without_axioms_is_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "lean").mkdir()
+    (tmp_path / "lean" / "theorems.json").write_text(text)
     with pytest.raises(InvalidInputError, match="name and axioms"):
         read_sources(tmp_path)

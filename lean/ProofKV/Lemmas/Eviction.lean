@@ -46,33 +46,127 @@ theorem IsSeminorm.nn (hN : IsSeminorm N) (x : κ → α) : 0 ≤ N x := by
   have := one_pos (α := α)
   grind
 
-/-- A non-negative combination of vectors of bounded seminorm. -/
-theorem IsSeminorm.sumOver_le (hN : IsSeminorm N) {a : ι → α} {x : ι → κ → α} {B : α} :
-    ∀ {I : List ι}, (∀ i ∈ I, 0 ≤ a i) → (∀ i ∈ I, a i ≠ 0 → N (x i) ≤ B) →
-      N (fun k => sumOver I fun i => a i * x i k) ≤ sumOver I a * B
-  | [], _, _ => by
-    have := hN.zero
-    simp only [sumOver]; grind
-  | i :: I, ha, hB => by
-    have h1 := hN.sumOver_le (I := I) (fun j hj => ha j (by simp [hj])) (fun j hj => hB j (by simp [hj]))
-    have h2 := hN.add_le (fun k => a i * x i k) (fun k => sumOver I fun i => a i * x i k)
-    have h3 := hN.scale (a i) (x i)
-    have h4 := ha i (by simp)
-    have h5 : a i * N (x i) ≤ a i * B := by
-      by_cases e : a i = 0
-      · rw [e]; grind
-      · exact mul_le_left h4 (hB i (by simp) e)
-    have h6 : absV (a i) = a i := by rcases absV_cases (a i) with h | h <;> grind
-    rw [h3, h6] at h2
-    have h7 : (a i + sumOver I a) * B = a i * B + sumOver I a * B := by grind
-    simp only [sumOver]
-    rw [h7]
-    exact Std.le_trans h2 (by grind)
-
 /-- The absolute value of a coordinate is a seminorm. -/
 theorem isSeminorm_coordinate (k : κ) : IsSeminorm fun x : κ → α => absV (x k) where
   add_le x y := absV_add_le (x k) (y k)
   scale c x := absV_mul c (x k)
+
+/-- Every seminorm bounds. -/
+theorem IsSeminorm.isNormBound (hN : IsSeminorm N) : IsNormBound fun x t => N x ≤ t where
+  zero := by rw [hN.zero]; exact Std.le_refl _
+  nonneg {x _} h := Std.le_trans (hN.nn x) h
+  add {x y _ _} h h' := by have := hN.add_le x y; grind
+  scale c {x t} h := by rw [hN.scale]; exact mul_le_left (absV_nn c) h
+  mono h h' := Std.le_trans h h'
+
+/-- The absolute value of a coordinate bounds. -/
+theorem isNormBound_coordinate (k : κ) : IsNormBound fun (x : κ → α) (t : α) => absV (x k) ≤ t :=
+  (isSeminorm_coordinate k).isNormBound
+
+variable {B : (κ → α) → α → Prop}
+
+/-- Bounds of a negative. -/
+theorem IsNormBound.neg (hB : IsNormBound B) {x : κ → α} {t : α} (h : B x t) : B (fun k => - x k) t := by
+  have h1 := hB.scale (-1) h
+  have e : (fun k : κ => (-1 : α) * x k) = fun k => - x k := by funext k; grind
+  have e2 : absV (-1 : α) * t = t := by
+    have := absV_cases (-1 : α)
+    have := one_pos (α := α)
+    grind
+  rw [e, e2] at h1
+  exact h1
+
+/-- A non-negative combination of bounded vectors. -/
+theorem IsNormBound.sumOver (hB : IsNormBound B) {a b : ι → α} {x : ι → κ → α} :
+    ∀ {I : List ι}, (∀ i ∈ I, 0 ≤ a i) → (∀ i ∈ I, a i ≠ 0 → B (x i) (b i)) →
+      B (fun k => sumOver I fun i => a i * x i k) (sumOver I fun i => a i * b i)
+  | [], _, _ => hB.zero
+  | i :: I, ha, hx => by
+    have h1 := hB.sumOver (I := I) (fun j hj => ha j (by simp [hj])) (fun j hj => hx j (by simp [hj]))
+    have h4 := ha i (by simp)
+    have h2 : B (fun k => a i * x i k) (a i * b i) := by
+      by_cases e : a i = 0
+      · have e2 : (fun k => a i * x i k) = fun _ => 0 := by funext k; rw [e]; grind
+        rw [e2]
+        exact hB.mono hB.zero (by rw [e]; grind)
+      · have h3 := hB.scale (a i) (hx i (by simp) e)
+        have h6 : absV (a i) = a i := by rcases absV_cases (a i) with h | h <;> grind
+        rw [h6] at h3
+        exact h3
+    exact hB.add h2 h1
+
+/-- A non-negative combination of vectors with one bound. -/
+theorem IsNormBound.sumOver_const (hB : IsNormBound B) {I : List ι} {a : ι → α} {x : ι → κ → α} {b : α}
+    (ha : ∀ i ∈ I, 0 ≤ a i) (hx : ∀ i ∈ I, a i ≠ 0 → B (x i) b) :
+    B (fun k => ProofKV.sumOver I fun i => a i * x i k) (ProofKV.sumOver I a * b) := by
+  have h := hB.sumOver (b := fun _ => b) ha hx
+  rw [sumOver_mul_right] at h
+  exact h
+
+/-- The square of a sum of products, bounded by Cauchy and Schwarz. -/
+theorem cauchy_sums (J : List κ) (x y : κ → α) : (sumOver J fun k => x k * y k) * (sumOver J fun k => x k * y k) ≤
+    (sumOver J fun k => x k * x k) * (sumOver J fun k => y k * y k) := by
+  have hnn : ∀ x : κ → α, 0 ≤ sumOver J fun k => x k * x k := fun x => sumOver_nn fun k _ => sq_nn _
+  have hq : ∀ a b : α, 0 ≤ a * a * (sumOver J fun k => x k * x k) - 2 * (a * b) * (sumOver J fun k => x k * y k) +
+      b * b * sumOver J fun k => y k * y k := fun a b => by
+    have h := hnn fun k => a * x k - b * y k
+    have e : (sumOver J fun k => (a * x k - b * y k) * (a * x k - b * y k)) =
+        a * a * (sumOver J fun k => x k * x k) - 2 * (a * b) * (sumOver J fun k => x k * y k) +
+          b * b * sumOver J fun k => y k * y k := by
+      rw [← sumOver_mul, ← sumOver_mul, ← sumOver_mul, ← sumOver_sub, ← sumOver_add]
+      exact sumOver_congr fun k _ => by grind
+    rw [e] at h
+    exact h
+  have hX := hnn x
+  have hY := hnn y
+  generalize (sumOver J fun k => x k * x k) = X at *
+  generalize (sumOver J fun k => y k * y k) = Y at *
+  generalize (sumOver J fun k => x k * y k) = Z at *
+  by_cases e : Y = 0
+  · subst e
+    by_cases e2 : Z = 0
+    · rw [e2]; grind
+    · have h0 := one_pos (α := α)
+      have h1 := hq 1 ((X + 1) / (2 * Z))
+      have h2 : 2 * (1 * ((X + 1) / (2 * Z))) * Z = X + 1 := by grind
+      grind
+  · have h1 := hq Y Z
+    have h2 : 0 < Y := by grind
+    have h3 : 0 ≤ Y * (X * Y - Z * Z) := by grind
+    have := nn_of_mul h2 h3
+    grind
+
+/-- The Euclidean norm by squares bounds. -/
+theorem isNormBound_euclid (J : List κ) : IsNormBound (EuclidLe (α := α) J) where
+  zero := ⟨Std.le_refl _, by
+    have e : (sumOver J fun _ : κ => (0 : α) * 0) = 0 := by
+      rw [sumOver_mul]; grind
+    rw [e]; grind⟩
+  nonneg h := h.1
+  add {x y s t} h h' := ⟨by have := h.1; have := h'.1; grind, by
+    have e : (sumOver J fun k => (x k + y k) * (x k + y k)) =
+        (sumOver J fun k => x k * x k) + 2 * (sumOver J fun k => x k * y k) + sumOver J fun k => y k * y k := by
+      rw [← sumOver_mul, ← sumOver_add, ← sumOver_add]
+      exact sumOver_congr fun k _ => by grind
+    have hX : 0 ≤ sumOver J fun k => x k * x k := sumOver_nn fun k _ => sq_nn _
+    have h1 := cauchy_sums J x y
+    have h2 := mul_le_both hX (mul_nn h'.1 h'.1) h.2 h'.2
+    have h3 := (absV_le.mp (absV_le_of_sq (a := sumOver J fun k => x k * y k) (b := s * t) (mul_nn h.1 h'.1)
+      (by grind))).2
+    have h4 := h.2
+    have h5 := h'.2
+    rw [e]
+    grind⟩
+  scale c {x t} h := ⟨mul_nn (absV_nn c) h.1, by
+    have e : (sumOver J fun k => c * x k * (c * x k)) = c * c * sumOver J fun k => x k * x k := by
+      rw [← sumOver_mul]
+      exact sumOver_congr fun k _ => by grind
+    have h1 := mul_le_left (sq_nn c) h.2
+    have h2 : absV c * absV c = c * c := by rcases absV_cases c with h | h <;> grind
+    have h3 : absV c * t * (absV c * t) = c * c * (t * t) := by rw [← h2]; grind
+    rw [e, h3]
+    exact h1⟩
+  mono {x s t} h h' := ⟨Std.le_trans h.1 h', Std.le_trans h.2 (mul_le_both h.1 (Std.le_trans h.1 h') h' h')⟩
 
 end Seminorms
 

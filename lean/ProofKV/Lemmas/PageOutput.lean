@@ -16,7 +16,7 @@ open scoped Classical
 universe u v w
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-variable {κ : Type w} {N : (κ → α) → α}
+variable {κ : Type w} {B : (κ → α) → α → Prop}
 
 /-- An output of positive weights, without division. -/
 theorem attend_total {I : List ι} {W : ι → α} (hZ : 0 < sumOver I W) (Y : ι → κ → α) (k : κ) :
@@ -26,10 +26,10 @@ theorem attend_total {I : List ι} {W : ι → α} (hZ : 0 < sumOver I W) (Y : �
   exact sumOver_congr fun i _ => by unfold nrm; grind
 
 /-- A vector near every value of an output is near the output. -/
-theorem attend_near (hN : IsSeminorm N) {I : List ι} {W : ι → α} (hW : ∀ i ∈ I, 0 < W i) (hZ : 0 < sumOver I W)
-    {Y : ι → κ → α} {x : κ → α} {D : α} (hD : ∀ j ∈ I, N (fun k => x k - Y j k) ≤ D) :
-    N (fun k => x k - attend I W Y k) ≤ D := by
-  have h1 := hN.sumOver_le (I := I) (a := nrm I W) (x := fun j k => x k - Y j k)
+theorem attend_near (hB : IsNormBound B) {I : List ι} {W : ι → α} (hW : ∀ i ∈ I, 0 < W i) (hZ : 0 < sumOver I W)
+    {Y : ι → κ → α} {x : κ → α} {D : α} (hD : ∀ j ∈ I, B (fun k => x k - Y j k) D) :
+    B (fun k => x k - attend I W Y k) D := by
+  have h1 := hB.sumOver_const (I := I) (a := nrm I W) (x := fun j k => x k - Y j k)
     (fun i hi => div_nn (Std.le_of_lt (hW i hi)) hZ) fun j hj _ => hD j hj
   have e1 : sumOver I (nrm I W) = 1 := by
     unfold nrm
@@ -43,18 +43,18 @@ theorem attend_near (hN : IsSeminorm N) {I : List ι} {W : ι → α} (hW : ∀ 
     unfold attend mean
     grind
   rw [e1, e2] at h1
-  grind
+  exact hB.mono h1 (by grind)
 
 /-- Raising the weights and changing the values of a set of tokens: the output moves by at most the mass of the set
 after the change times the loss of one token. -/
-theorem attend_raise (hN : IsSeminorm N) {I : List ι} {A : ι → Prop} {W W' : ι → α} {Y Y' : ι → κ → α} {r D η : α}
-    (hne : I ≠ []) (hW : ∀ i ∈ I, 0 < W i) (hr : 1 ≤ r) (hD0 : 0 ≤ D)
+theorem attend_raise (hB : IsNormBound B) {I : List ι} {A : ι → Prop} {W W' : ι → α} {Y Y' : ι → κ → α} {r D η : α}
+    (hne : I ≠ []) (hW : ∀ i ∈ I, 0 < W i) (hr : 1 ≤ r)
     (hup : ∀ i ∈ I, A i → W i ≤ W' i ∧ W' i ≤ r * W i)
     (hsame : ∀ i ∈ I, ¬ A i → W' i = W i ∧ Y' i = Y i)
-    (hD : ∀ i ∈ I, A i → ∀ j ∈ I, N (fun k => Y i k - Y j k) ≤ D)
-    (hη : ∀ i ∈ I, A i → N (fun k => Y' i k - Y i k) ≤ η) :
-    N (fun k => attend I W' Y' k - attend I W Y k) ≤
-      sumIf A I W' / sumOver I W' * ((1 - 1 / r) * D + η) := by
+    (hD : ∀ i ∈ I, A i → ∀ j ∈ I, B (fun k => Y i k - Y j k) D)
+    (hη : ∀ i ∈ I, A i → B (fun k => Y' i k - Y i k) η) :
+    B (fun k => attend I W' Y' k - attend I W Y k)
+      (sumIf A I W' / sumOver I W' * ((1 - 1 / r) * D + η)) := by
   have h0 := one_pos (α := α)
   have hW' : ∀ i ∈ I, 0 < W' i := fun i hi => by
     have h1 := hW i hi
@@ -105,23 +105,19 @@ theorem attend_raise (hN : IsSeminorm N) {I : List ι} {A : ι → Prop} {W W' :
     rw [← sumOver_div]
     exact sumOver_congr fun i _ => by by_cases hA : A i <;> simp only [hA, if_true, if_false, nrm]; grind
   rw [key, hmass]
-  refine hN.sumOver_le (a := fun i => if A i then nrm I W' i else 0)
+  refine hB.sumOver_const (a := fun i => if A i then nrm I W' i else 0)
     (x := fun i k => (Y' i k - Y i k) + (1 - W i / W' i) * (Y i k - attend I W Y k)) (fun i hi => ?_) fun i hi ha => ?_
   · by_cases hA : A i <;> simp only [hA, if_true, if_false]
     · exact div_nn (Std.le_of_lt (hW' i hi)) hZ'
     · exact Std.le_refl _
   · have hA : A i := Classical.byContradiction fun h => ha (by simp [h])
-    have h1 := hN.add_le (fun k => Y' i k - Y i k) fun k => (1 - W i / W' i) * (Y i k - attend I W Y k)
-    have h2 := hη i hi hA
-    have h3 := hN.scale (1 - W i / W' i) fun k => Y i k - attend I W Y k
-    have h4 := attend_near hN hW hZ (x := Y i) (D := D) fun j hj => hD i hi hA j hj
+    have h4 := attend_near hB hW hZ (x := Y i) (D := D) fun j hj => hD i hi hA j hj
     have h5 := hup i hi hA
     have h6 : W i / W' i ≤ 1 := div_le (hW' i hi) (by grind)
     have h7 : 1 / r ≤ W i / W' i := div_le_div_cross (by grind) (hW' i hi) (by grind)
     have h8 : absV (1 - W i / W' i) ≤ 1 - 1 / r := absV_le.mpr ⟨by grind, by grind⟩
-    have h9 := mul_le_both (absV_nn (1 - W i / W' i)) hD0 h8 h4
-    rw [h3] at h1
-    grind
+    have h9 := mul_le_right (hB.nonneg h4) h8
+    exact hB.mono (hB.add (hη i hi hA) (hB.scale (1 - W i / W' i) h4)) (by grind)
 
 /-- The share of a page when its weights are as large and the others as small as their ratios allow. -/
 theorem page_share_le {π : Type w} {I : List ι} {page : ι → π} {ρ : π → α} {w' W : ι → α} {p : π} (hne : I ≠ [])
@@ -172,33 +168,28 @@ theorem page_share_le {π : Type w} {I : List ι} {page : ι → π} {ρ : π �
 variable {π : Type w}
 
 /-- Values, exact or compressed, are within the spread of the first page. -/
-theorem PageRadii.pick_spread (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α}
-    {ρ D η : π → α} (h : PageRadii N I page w w' v v' ρ D η) (S T : ι → Prop) {i j : ι} (hi : i ∈ I) (hj : j ∈ I) :
-    N (fun k => pick S v v' i k - pick T v v' j k) ≤ D (page i) := by
-  have near : ∀ (S : ι → Prop) {i : ι}, i ∈ I → N (fun k => pick S v v' i k - v' i k) ≤ η (page i) := by
+theorem PageRadii.pick_spread (hB : IsNormBound B) {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α}
+    {ρ D η : π → α} (h : PageRadii B I page w w' v v' ρ D η) (S T : ι → Prop) {i j : ι} (hi : i ∈ I) (hj : j ∈ I) :
+    B (fun k => pick S v v' i k - pick T v v' j k) (D (page i)) := by
+  have near : ∀ (S : ι → Prop) {i : ι}, i ∈ I → B (fun k => pick S v v' i k - v' i k) (η (page i)) := by
     intro S i hi
     by_cases hS : S i <;> simp only [pick, hS, if_true, if_false]
     · exact h.value i hi
     · have e : (fun k => v' i k - v' i k) = fun _ => 0 := by funext k; grind
-      rw [e, hN.zero]
-      exact h.radius_nonneg _
-  have h1 := near S hi
-  have h2 := near T hj
-  have h3 := h.spread i hi j hj
-  have h4 := hN.add_le (fun k => pick S v v' i k - v' i k) fun k => v' i k - v' j k
-  have h5 := hN.add_le (fun k => (pick S v v' i k - v' i k) + (v' i k - v' j k)) fun k => - (pick T v v' j k - v' j k)
-  have h6 := hN.neg fun k => pick T v v' j k - v' j k
+      rw [e]
+      exact hB.mono hB.zero (h.radius_nonneg _)
+  have h5 := hB.add (hB.add (near S hi) (h.spread i hi j hj)) (hB.neg (near T hj))
   have e : (fun k => (pick S v v' i k - v' i k) + (v' i k - v' j k) + - (pick T v v' j k - v' j k)) =
       fun k => pick S v v' i k - pick T v v' j k := by funext k; grind
-  rw [e, h6] at h5
-  grind
+  rw [e] at h5
+  exact hB.mono h5 (by grind)
 
 /-- Opening one closed page moves the output by at most its charge. -/
-theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α}
-    {ρ D η : π → α} (h : PageRadii N I page w w' v v' ρ D η) (hne : I ≠ []) {F : π → Prop} {p : π} (hp : ¬ F p) :
-    N (fun k => attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k -
-      attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k) ≤
-      pageCharge I page ρ D η w' p := by
+theorem open_page_le (hB : IsNormBound B) {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α}
+    {ρ D η : π → α} (h : PageRadii B I page w w' v v' ρ D η) (hne : I ≠ []) {F : π → Prop} {p : π} (hp : ¬ F p) :
+    B (fun k => attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k -
+      attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k)
+      (pageCharge I page ρ D η w' p) := by
   have h0 := one_pos (α := α)
   let M : ι → Prop := fun i => F (page i) ∨ (page i = p ∧ w' i ≤ w i)
   have hw : ∀ i ∈ I, 0 < w i := fun i hi => by
@@ -213,9 +204,9 @@ theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' 
     by_cases hT : T i <;> simp only [pick, hT, if_true, if_false]
     · exact hw i hi
     · exact h.pos i hi
-  have up := attend_raise hN (A := fun i => page i = p ∧ w' i ≤ w i) (W := pick (fun i => F (page i)) w w')
+  have up := attend_raise hB (A := fun i => page i = p ∧ w' i ≤ w i) (W := pick (fun i => F (page i)) w w')
     (W' := pick M w w') (Y := pick (fun i => F (page i)) v v') (Y' := pick M v v') (r := ρ p) (D := D p) (η := η p)
-    hne (hpos _) (h.one_le p) (h.spread_nonneg p)
+    hne (hpos _) (h.one_le p)
     (fun i hi hA => by
       have hF : ¬ F (page i) := hA.1 ▸ hp
       have hM : M i := Or.inr hA
@@ -224,16 +215,16 @@ theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' 
     (fun i hi hA => by
       have e : M i = F (page i) := propext ⟨fun h => h.resolve_right hA, Or.inl⟩
       simp only [pick, e, and_self])
-    (fun i hi hA j hj => hA.1 ▸ h.pick_spread hN _ _ hi hj)
+    (fun i hi hA j hj => hA.1 ▸ h.pick_spread hB _ _ hi hj)
     (fun i hi hA => by
       have hF : ¬ F (page i) := hA.1 ▸ hp
       have hM : M i := Or.inr hA
       simp only [pick, hF, hM, if_true, if_false]
       exact hA.1 ▸ h.value i hi)
-  have down := attend_raise hN (A := fun i => page i = p ∧ ¬ w' i ≤ w i)
+  have down := attend_raise hB (A := fun i => page i = p ∧ ¬ w' i ≤ w i)
     (W := pick (fun i => F (page i) ∨ page i = p) w w')
     (W' := pick M w w') (Y := pick (fun i => F (page i) ∨ page i = p) v v') (Y' := pick M v v') (r := ρ p) (D := D p)
-    (η := η p) hne (hpos _) (h.one_le p) (h.spread_nonneg p)
+    (η := η p) hne (hpos _) (h.one_le p)
     (fun i hi hA => by
       have hF : ¬ F (page i) := hA.1 ▸ hp
       have hM : ¬ M i := fun hM => hM.elim hF fun h => hA.2 h.2
@@ -249,17 +240,16 @@ theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' 
         simp only [pick, hM, hT, if_true, and_self]
       · have hT : ¬ (F (page i) ∨ page i = p) := e ▸ hM
         simp only [pick, hM, hT, if_false, and_self])
-    (fun i hi hA j hj => hA.1 ▸ h.pick_spread hN _ _ hi hj)
+    (fun i hi hA j hj => hA.1 ▸ h.pick_spread hB _ _ hi hj)
     (fun i hi hA => by
       have hF : ¬ F (page i) := hA.1 ▸ hp
       have hM : ¬ M i := fun hM => hM.elim hF fun h => hA.2 h.2
       have hT : F (page i) ∨ page i = p := Or.inr hA.1
       simp only [pick, hT, hM, if_true, if_false]
-      have h1 := hN.neg fun k => v i k - v' i k
+      have h1 := hB.neg (h.value i hi)
       have e : (fun k => - (v i k - v' i k)) = fun k => v' i k - v i k := by funext k; grind
       rw [e] at h1
-      rw [h1]
-      exact hA.1 ▸ h.value i hi)
+      exact hA.1 ▸ h1)
   have hmass : sumIf (fun i => page i = p ∧ w' i ≤ w i) I (pick M w w') +
       sumIf (fun i => page i = p ∧ ¬ w' i ≤ w i) I (pick M w w') = sumIf (fun i => page i = p) I (pick M w w') := by
     unfold sumIf
@@ -278,12 +268,12 @@ theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' 
       · exact h.lower i hi
       · have := mul_le_right (Std.le_of_lt (h.pos i hi)) (h.one_le (page i)); grind)
   have hZ : 0 < sumOver I (pick M w w') := sumOver_ps hne (hpos M)
-  have hB : 0 ≤ (1 - 1 / ρ p) * D p + η p := by
+  have hloss : 0 ≤ (1 - 1 / ρ p) * D p + η p := by
     have h1 : 1 / ρ p ≤ 1 := div_le (by have := h.one_le p; grind) (by have := h.one_le p; grind)
     have := mul_nn (a := 1 - 1 / ρ p) (by grind) (h.spread_nonneg p)
     have := h.radius_nonneg p
     grind
-  have h1 := mul_le_right hB hshare
+  have h1 := mul_le_right hloss hshare
   have e1 : sumIf (fun i => page i = p) I (pick M w w') / sumOver I (pick M w w') =
       sumIf (fun i => page i = p ∧ w' i ≤ w i) I (pick M w w') / sumOver I (pick M w w') +
       sumIf (fun i => page i = p ∧ ¬ w' i ≤ w i) I (pick M w w') / sumOver I (pick M w w') := by
@@ -291,16 +281,11 @@ theorem open_page_le (hN : IsSeminorm N) {I : List ι} {page : ι → π} {w w' 
     generalize sumOver I (pick M w w') = Z at *
     grind
   rw [e1] at h1
-  have h2 := hN.add_le
-    (fun k => attend I (pick M w w') (pick M v v') k -
-      attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k)
-    (fun k => - (attend I (pick M w w') (pick M v v') k -
-      attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k))
-  rw [hN.neg fun k => attend I (pick M w w') (pick M v v') k -
-      attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k] at h2
+  have h2 := hB.add up (hB.neg down)
   have e2 : ∀ a b c : κ → α, (fun k => (a k - b k) + - (a k - c k)) = fun k => c k - b k := fun a b c => by
     funext k; grind
   rw [e2] at h2
+  refine hB.mono h2 ?_
   unfold pageCharge
   grind
 

@@ -16,22 +16,22 @@ open scoped Classical
 universe u v w
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-variable {κ π : Type w} {N : (κ → α) → α}
+variable {κ π : Type w} {B : (κ → α) → α → Prop}
 
 /-- **Additive page bound of attention**: for every set `F` of opened pages at once, the output of the full exact cache
 and the output with the pages of `F` opened differ by at most the sum of the charges of the closed pages. The charges
 are computed from the compressed cache and the sidecars alone. -/
 theorem attention_error_le_charges {I : List ι} {page : ι → π} {w w' : ι → α} {v v' : ι → κ → α} {ρ D η : π → α}
-    (hN : IsSeminorm N)
-    (hradii : PageRadii N I page w w' v v' ρ D η)
+    (hB : IsNormBound B)
+    (hradii : PageRadii B I page w w' v v' ρ D η)
     (hne : I ≠ []) {pages : List π}
     (hcover : ∀ i ∈ I, page i ∈ pages) (F : π → Prop) :
-    N (fun k => attend I w v k - attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k) ≤
-      sumOver pages fun p => if F p then 0 else pageCharge I page ρ D η w' p := by
+    B (fun k => attend I w v k - attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k)
+      (sumOver pages fun p => if F p then 0 else pageCharge I page ρ D η w' p) := by
   have chain : ∀ (ps : List π) (F : π → Prop),
-      N (fun k => attend I (pick (fun i => F (page i) ∨ page i ∈ ps) w w') (pick (fun i => F (page i) ∨ page i ∈ ps) v v') k -
-        attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k) ≤
-      sumOver ps fun p => if F p then 0 else pageCharge I page ρ D η w' p := by
+      B (fun k => attend I (pick (fun i => F (page i) ∨ page i ∈ ps) w w') (pick (fun i => F (page i) ∨ page i ∈ ps) v v') k -
+        attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k)
+      (sumOver ps fun p => if F p then 0 else pageCharge I page ρ D η w' p) := by
     intro ps
     induction ps with
     | nil =>
@@ -41,8 +41,8 @@ theorem attention_error_le_charges {I : List ι} {page : ι → π} {w w' : ι �
       have e2 : (fun k => attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k -
         attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k) = fun _ => 0 := by
         funext k; grind
-      rw [e2, hN.zero]
-      exact Std.le_refl _
+      rw [e2]
+      exact hB.zero
     | cons p ps ih =>
       intro F
       by_cases hp : F p
@@ -54,9 +54,9 @@ theorem attention_error_le_charges {I : List ι} {page : ι → π} {w w' : ι �
           exact ⟨fun h => h.elim Or.inl fun h => h.elim (fun e => Or.inl (e ▸ hp)) Or.inr, fun h => h.imp_right Or.inr⟩
         rw [e]
         simp only [sumOver, hp, if_true]
-        grind
+        exact hB.mono h1 (by grind)
       · have h1 := ih fun q => F q ∨ q = p
-        have h2 := open_page_le hN hradii hne hp
+        have h2 := open_page_le hB hradii hne hp
         have e : (fun i => F (page i) ∨ page i ∈ p :: ps) = fun i => (F (page i) ∨ page i = p) ∨ page i ∈ ps := by
           funext i
           rw [List.mem_cons, _root_.or_assoc]
@@ -68,20 +68,15 @@ theorem attention_error_le_charges {I : List ι} {page : ι → π} {w w' : ι �
           · by_cases e : q = p
             · subst e
               simp only [hp, or_true, if_true, if_false]
-              exact Std.le_trans (hN.nn _) h2
+              exact hB.nonneg h2
             · simp only [hq, e, or_self, if_false]; exact Std.le_refl _
-        have h4 := hN.add_le
-          (fun k => attend I (pick (fun i => (F (page i) ∨ page i = p) ∨ page i ∈ ps) w w')
-            (pick (fun i => (F (page i) ∨ page i = p) ∨ page i ∈ ps) v v') k -
-            attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k)
-          (fun k => attend I (pick (fun i => F (page i) ∨ page i = p) w w') (pick (fun i => F (page i) ∨ page i = p) v v') k -
-            attend I (pick (fun i => F (page i)) w w') (pick (fun i => F (page i)) v v') k)
+        have h4 := hB.add h1 h2
         have e2 : ∀ a b c : κ → α, (fun k => (a k - b k) + (b k - c k)) = fun k => a k - c k := fun a b c => by
           funext k; grind
         rw [e2] at h4
         rw [e]
         simp only [sumOver, hp, if_false]
-        exact Std.le_trans h4 (by grind)
+        exact hB.mono h4 (by grind)
   have h := chain pages F
   have e2 : ∀ k, attend I (pick (fun i => F (page i) ∨ page i ∈ pages) w w')
       (pick (fun i => F (page i) ∨ page i ∈ pages) v v') k = attend I w v k := by
@@ -96,21 +91,19 @@ theorem attention_error_le_charges {I : List ι} {page : ι → π} {w w' : ι �
   exact h
 
 example (F : Bool → Prop) :
-    absV (attend tok (fun b => if b then 1 else 1 / 4) (fun _ (_ : Unit) => (1 : Rat)) () -
+    EuclidLe [()] (fun k => attend tok (fun b => if b then 1 else 1 / 4) (fun _ (_ : Unit) => (1 : Rat)) k -
       attend tok (pick F (fun b => if b then 1 else 1 / 4) half)
-        (pick F (fun _ _ => 1) fun b _ => if b then 1 else 0) ()) ≤
-      sumOver tok fun p => if F p then 0 else pageCharge tok id (fun _ => 2) (fun _ => 3) (fun _ => 1) half p := by
-  refine attention_error_le_charges (κ := Unit) (N := fun x => absV (x ())) (page := id) (isSeminorm_coordinate ())
+        (pick F (fun _ _ => 1) fun b _ => if b then 1 else 0) k)
+      (sumOver tok fun p => if F p then 0 else pageCharge tok id (fun _ => 2) (fun _ => 3) (fun _ => 1) half p) := by
+  refine attention_error_le_charges (κ := Unit) (B := EuclidLe [()]) (page := id) (isNormBound_euclid _)
     ⟨fun i _ => ?_, fun _ => ?_, fun i _ => ?_, fun i _ => ?_, fun i _ => ?_, fun i _ j _ => ?_, fun _ => ?_, fun _ => ?_⟩
     (by simp [tok]) (fun i _ => by cases i <;> simp [tok]) F
   · simp only [half]; grind
   · grind
   · cases i <;> simp [half] <;> grind
   · cases i <;> simp [half] <;> grind
-  · cases i <;> simp only [if_true, if_false, Bool.false_eq_true] <;> exact absV_le.mpr (by grind)
-  · have h : absV ((if i then 1 else 0) - (if j then 1 else 0) : Rat) ≤ 1 := by
-      cases i <;> cases j <;> simp only [if_true, if_false, Bool.false_eq_true] <;> exact absV_le.mpr (by grind)
-    grind
+  · cases i <;> simp only [EuclidLe, sumOver, if_true, if_false, Bool.false_eq_true] <;> grind
+  · cases i <;> cases j <;> simp only [EuclidLe, sumOver, if_true, if_false, Bool.false_eq_true] <;> grind
   · grind
   · grind
 
