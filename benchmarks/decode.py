@@ -16,19 +16,21 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from proofkv_verify.decode.adjoint import pull_back
 from proofkv_verify.decode.attack import attack_gap
+from proofkv_verify.decode.decoder import CertifiedDecoder
 from proofkv_verify.decode.enclosure import Enclosure, enclose, layer_bounds, rivals_by_gap
 from proofkv_verify.decode.full_cache import FullCache
 from proofkv_verify.decode.joint import JointTail
 from proofkv_verify.decode.loop import Decider, open_cache, plain_step
 from proofkv_verify.decode.maps import all_maps
 from proofkv_verify.decode.methods import METHODS
-from proofkv_verify.decode.model import Model, load_model
+from proofkv_verify.decode.model import MODELS, Model, Trace, advance, load_model
 from proofkv_verify.decode.opened import Opened, Sets
 from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.windows import WindowStep, window, window_steps
@@ -49,15 +51,13 @@ class Report:
     broken: int = 0
 
     def add(self, title: str, rows: list[Row]) -> None:
-        """Prints a section and writes the whole table again."""
+        """Takes a section, or a longer version of it, and writes the whole table again."""
         self.sections[title] = rows
-        text = "\n".join(_markdown(title, rows))
-        print(text, flush=True)
         if self.path is not None:
             parts = [line for name, found in self.sections.items() for line in _markdown(name, found)]
             counts = (
-                f"False certificates: {self.false} of {self.certified} certified steps. Attacks inside the sets: {self.attacks}, "
-                f"of which {self.broken} left a bound."
+                f"False certificates: {self.false} of {self.certified} certified steps. "
+                f"Attacks inside the sets: {self.attacks}, of which {self.broken} left a bound."
             )
             self.path.write_text("\n".join(["# Certified decoding: measured", "", counts, "", *parts]))
 
@@ -73,7 +73,7 @@ def _markdown(title: str, rows: list[Row]) -> list[str]:
     return [f"## {title}", "", *table, ""]
 
 
-def opened_step(model: Model, step: WindowStep, scheme: Scheme) -> tuple[Opened, object, list[Sets]]:
+def opened_step(model: Model, step: WindowStep, scheme: Scheme) -> tuple[Opened, Trace, list[Sets]]:
     """The prefix in pages, the nominal step and its sets."""
     opened = step.opened(scheme)
     trace, sets, _ = plain_step(model, opened, step.token)
@@ -96,7 +96,9 @@ def widths(report: Report, models: dict[int, Model], steps: int) -> None:
                     radii.append(float(found.radii[found.hardest]))
                     margins.append(float(found.gaps[rivals_by_gap(found.gaps, found.winner)[0]]))
             cells.append(f"{sure / steps:.2f}")
-        rows.append([f"{layers} layers", *cells, f"{statistics.median(radii):.3f}", f"{statistics.median(margins):.3f}"])
+        rows.append(
+            [f"{layers} layers", *cells, f"{statistics.median(radii):.3f}", f"{statistics.median(margins):.3f}"]
+        )
         report.add(f"Certified without a further read, {steps} steps", rows)
 
 
@@ -132,12 +134,14 @@ def _needed(model: Model, method: Callable[..., Enclosure], steps: int) -> str:
     """Least width at which the method certifies every step, with the radii of 15 bits halved for each further bit."""
     for bits in range(16, 61, 4):
         factor = 2.0 ** (15 - bits)
-        if all(_passes(method(model, trace, [_scaled(s, factor) for s in sets])) for trace, sets in _at_15(model, steps)):
+        if all(
+            _passes(method(model, trace, [_scaled(s, factor) for s in sets])) for trace, sets in _at_15(model, steps)
+        ):
             return f"<= {bits}"
     return "> 60"
 
 
-def _at_15(model: Model, steps: int) -> Iterator[tuple[object, list[Sets]]]:
+def _at_15(model: Model, steps: int) -> Iterator[tuple[Trace, list[Sets]]]:
     for step in window_steps(model, min(steps, 4)):
         _, trace, sets = opened_step(model, step, Scheme((15, 16)))
         yield trace, sets
@@ -150,7 +154,18 @@ def _scaled(sets: Sets, factor: float) -> Sets:
 
 def ladders(report: Report, models: dict[int, Model], steps: int) -> None:
     """What is read until every step is certified or everything is open."""
-    head = ["model", "ladder", "no read", "rounds", "units raised", "bits (level)", "90 %", "bits read", "with sidecars", "full"]
+    head = [
+        "model",
+        "ladder",
+        "no read",
+        "rounds",
+        "units raised",
+        "bits (level)",
+        "90 %",
+        "bits read",
+        "with sidecars",
+        "full",
+    ]
     rows = [head]
     for layers, model in models.items():
         for levels in LADDERS:
@@ -172,7 +187,8 @@ def _ladder(report: Report, model: Model, step: WindowStep, scheme: Scheme) -> t
     size = opened.pages.rows.numel()
     return (
         float(decision.rounds == 0), float(decision.rounds), float((opened.levels > scheme.levels[0]).double().mean()),
-        float(opened.levels.double().mean()), opened.payload_bits / size, (opened.payload_bits + opened.sidecar_bits) / size,
+        float(opened.levels.double().mean()), opened.payload_bits / size, (opened.payload_bits + opened.sidecar_bits)
+        / size,
         float(decision.outcome == "full"),
     )  # fmt: skip
 
@@ -183,19 +199,42 @@ def tightness(report: Report, models: dict[int, Model], steps: int) -> None:
     for layers, model in models.items():
         for bits in (8, 10):
             for kind in ("norm", "all"):
-                ratios = [r for step in window_steps(model, steps) if (r := _tight(report, model, step, bits, kind)) is not None]
+                ratios = [
+                    r
+                    for step in window_steps(model, steps)
+                    if (r := _tight(report, model, step, bits, kind)) is not None
+                ]
                 if not ratios:
                     continue
                 low, high = sorted(ratios)[len(ratios) // 10], sorted(ratios)[(9 * len(ratios)) // 10]
                 name = {"norm": "token norms", "all": "all sidecars"}[kind]
-                rows.append([f"{layers} layers", f"int{bits}", name, f"{statistics.median(ratios):.2f}", f"{low:.2f}", f"{high:.2f}", f"{len(ratios)} of {steps}"])
+                rows.append(
+                    [
+                        f"{layers} layers",
+                        f"int{bits}",
+                        name,
+                        f"{statistics.median(ratios):.2f}",
+                        f"{low:.2f}",
+                        f"{high:.2f}",
+                        f"{len(ratios)} of {steps}",
+                    ]
+                )
                 report.add(f"Tightness, {steps} steps", rows)
 
 
 def _tight(report: Report, model: Model, step: WindowStep, bits: int, kind: str) -> float | None:
     opened, trace, sets = opened_step(model, step, Scheme((bits, 16)))
     if kind == "norm":
-        sets = [replace(s, key_box=s.key_norm[..., None].expand_as(s.key_box), value_box=s.value_norm, key_sigma=s.key_sigma * 1e3, value_sigma=s.value_sigma * 1e3) for s in sets]
+        sets = [
+            replace(
+                s,
+                key_box=s.key_norm[..., None].expand_as(s.key_box),
+                value_box=s.value_norm,
+                key_sigma=s.key_sigma * 1e3,
+                value_sigma=s.value_sigma * 1e3,
+            )
+            for s in sets
+        ]
     found = enclose(model, trace, sets)
     bounds, reason = layer_bounds(model, trace, sets)
     if reason:
@@ -218,7 +257,9 @@ def _tight(report: Report, model: Model, step: WindowStep, bits: int, kind: str)
 def tails(report: Report, models: dict[int, Model], steps: int) -> None:
     """The joint tail over 32 teacher-forced tokens, without and with full-cache passes."""
     settings = [(4, 10, 32), (4, 9, 32), (4, 8, 32), (4, 8, 8), (4, 8, 4), (2, 8, 32), (2, 10, 32)]
-    rows = [["model", "width", "full-cache pass every", "certified", "per sequence", "first failure", "seconds a token"]]
+    rows = [
+        ["model", "width", "full-cache pass every", "certified", "per sequence", "first failure", "seconds a token"]
+    ]
     count = max(1, steps // 12)
     for layers, bits, every in settings:
         if layers not in models:
@@ -241,23 +282,21 @@ def _tail(report: Report, model: Model, index: int, bits: int, every: int) -> tu
     opened, token, found, spent = open_cache(full, Scheme((bits, 16))), ids[256], [], 0.0
     for start in range(0, 32, every):
         tail = JointTail(model, every)
-        rows = []
         for _ in range(start, min(start + every, 32)):
             began = time.process_time()
             decision, certified = tail.step(opened, token)
             spent += time.process_time() - began
             trace = full.step(token)
-            rows.append(trace)
             found.append(certified)
             report.count(certified, decision.token, trace.token)
             token = trace.token
         opened.drop_uncertain()
-        for trace in rows:
-            _append_exact(opened, full, trace)
+        for _ in range(start, min(start + every, 32)):
+            _append_exact(opened, full)
     return found, spent / 32
 
 
-def _append_exact(opened: Opened, full: FullCache, trace: object) -> None:
+def _append_exact(opened: Opened, full: FullCache) -> None:
     at = opened.num_tokens
     keys = torch.stack([c.keys[:, at] for c in full.caches])
     opened.append(torch.stack([keys, torch.stack([c.values[:, at] for c in full.caches])]))
@@ -265,18 +304,39 @@ def _append_exact(opened: Opened, full: FullCache, trace: object) -> None:
 
 def policies(report: Report, models: dict[int, Model], steps: int) -> None:
     """Tokens per full-cache pass when passes come on failure only, and the honest competitor."""
-    from proofkv_verify.decode.decoder import CertifiedDecoder
-
-    rows = [["model", "policy", "ladder", "tokens", "certified", "passes on failure", "tokens per pass", "bytes to decide / full", "all bytes / full"]]
-    for policy, levels in (("joint", (10, 16)), ("joint", (9, 16)), ("joint:8", (8, 16)), ("radius", (10, 16)), ("exact:16", (4, 16))):
+    rows = [
+        [
+            "model",
+            "policy",
+            "ladder",
+            "tokens",
+            "certified",
+            "passes on failure",
+            "tokens per pass",
+            "bytes to decide / full",
+            "all bytes / full",
+        ]
+    ]
+    for policy, levels in (
+        ("joint", (10, 16)),
+        ("joint", (9, 16)),
+        ("joint:8", (8, 16)),
+        ("radius", (10, 16)),
+        ("exact:16", (4, 16)),
+    ):
         model = models[4]
-        runs = [CertifiedDecoder(model, Scheme(levels), policy).generate(window(i)[:256], 32) for i in range(max(1, steps // 24))]
+        runs = [
+            CertifiedDecoder(model, Scheme(levels), policy).generate(window(i)[:256], 32)
+            for i in range(max(1, steps // 24))
+        ]
         total = [r.summary for r in runs]
         tokens, passes = sum(s.steps for s in total), sum(r.anchor_bits > 0 for run in runs for r in run.records)
         read, anchors, whole = (sum(getattr(s, k) for s in total) for k in ("bytes_read", "anchor_bytes", "full_bytes"))
+        proved = sum(s.certified + s.refined for s in total) / tokens
         rows.append([
-            "4 layers", policy, ":".join(map(str, levels)), str(tokens), f"{sum(s.certified + s.refined for s in total) / tokens:.2f}",
-            str(sum(s.anchored for s in total)), f"{tokens / passes:.1f}" if passes else "no pass", f"{read / whole:.2f}", f"{(read + anchors) / whole:.2f}",
+            "4 layers", policy, ":".join(map(str, levels)), str(tokens), f"{proved:.2f}",
+            str(sum(s.anchored for s in total)),
+            f"{tokens / passes:.1f}" if passes else "no pass", f"{read / whole:.2f}", f"{(read + anchors) / whole:.2f}",
         ])  # fmt: skip
         report.add("Tail policies, 32 tokens from 256", rows)
 
@@ -288,21 +348,23 @@ def times(report: Report, models: dict[int, Model], steps: int) -> None:
         for context in (128, 256, 384):
             step = next(window_steps(model, 1, (context,)))
             opened, trace, sets = opened_step(model, step, Scheme((10, 16)))
-            plain = _cpu(lambda o=opened, s=step: plain_step(model, o, s.token), 10, inner=True)
-            cells = [f"{_cpu(lambda f=f, t=trace, s=sets: f(model, t, s), 5) / plain:.0f}x" for f in METHODS.values()]
-            jacobians = _cpu(lambda t=trace, s=sets: all_maps(model.layers, t, s), 5) / plain
+            caches = [opened.cache(i) for i in range(layers)]
+            plain = _cpu(partial(advance, model, step.token, context, caches), 10)
+            given = (model, trace, sets)
+            cells = [f"{_cpu(partial(method, *given), 5) / plain:.0f}x" for method in METHODS.values()]
+            jacobians = _cpu(partial(all_maps, model.layers, trace, sets), 5) / plain
             rows.append([f"{layers} layers", str(context), f"{plain * 1e3:.2f}", *cells, f"{jacobians:.0f}x"])
             report.add("Time over a plain step, process time of one thread", rows)
 
 
-def _cpu(call: Callable[[], object], repeat: int, *, inner: bool = False) -> float:
-    """Smallest of a few runs; for the plain step the seconds that it reports of its own forward pass."""
+def _cpu(call: Callable[[], object], repeat: int) -> float:
+    """Smallest process time of a few runs."""
     call()
     best = math.inf
     for _ in range(repeat):
         start = time.process_time()
-        found = call()
-        best = min(best, found[2] if inner else time.process_time() - start)  # type: ignore[index]
+        call()
+        best = min(best, time.process_time() - start)
     return best
 
 
@@ -319,7 +381,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--sections", default=",".join(SECTIONS))
     parser.add_argument("--steps", type=int, default=48)
-    parser.add_argument("--layers", default="2,4,6")
+    parser.add_argument("--layers", default=",".join(name.split("-")[-1] for name in MODELS))
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -327,6 +389,10 @@ def main() -> None:
     report = Report(args.out)
     for name in args.sections.split(","):
         SECTIONS[name](report, models, max(1, args.steps // DIVISORS.get(name, 1)))
+    print("\n".join(line for title, rows in report.sections.items() for line in _markdown(title, rows)))
+    print(
+        f"false certificates: {report.false} of {report.certified}; attacks: {report.attacks}, broken: {report.broken}"
+    )
     if args.json:
         args.json.write_text(json.dumps(report.sections, indent=1))
 

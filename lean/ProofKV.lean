@@ -4,10 +4,13 @@ public import ProofKV.Base
 public import ProofKV.Lemmas.Argmax
 public import ProofKV.Lemmas.Check
 public import ProofKV.Lemmas.Compose
+public import ProofKV.Lemmas.Dither
 public import ProofKV.Lemmas.Eviction
 public import ProofKV.Lemmas.Logits
 public import ProofKV.Lemmas.Moments
+public import ProofKV.Lemmas.NormSplit
 public import ProofKV.Lemmas.Output
+public import ProofKV.Lemmas.PageOutput
 public import ProofKV.Lemmas.Probability
 public import ProofKV.Lemmas.Quant
 public import ProofKV.Lemmas.Refine
@@ -21,13 +24,16 @@ public import ProofKV.Lemmas.Witness
 public import ProofKV.Spec.Argmax
 public import ProofKV.Spec.Check
 public import ProofKV.Spec.Compose
+public import ProofKV.Spec.Dither
 public import ProofKV.Spec.Eviction
 public import ProofKV.Spec.Logits
 public import ProofKV.Spec.Moments
 public import ProofKV.Spec.Order
+public import ProofKV.Spec.PageOutput
 public import ProofKV.Spec.Probability
 public import ProofKV.Spec.Quant
 public import ProofKV.Spec.Refine
+public import ProofKV.Spec.Restore
 public import ProofKV.Spec.Sampling
 public import ProofKV.Spec.Seminorm
 public import ProofKV.Spec.Softmax
@@ -37,6 +43,10 @@ public import ProofKV.Thm.ArgmaxComplete
 public import ProofKV.Thm.ArgmaxOfPairwise
 public import ProofKV.Thm.ArgmaxOfPointwise
 public import ProofKV.Thm.ArgmaxUnique
+public import ProofKV.Thm.AttentionNormSplitBox
+public import ProofKV.Thm.AttentionNormSplitTrue
+public import ProofKV.Thm.AttentionPageBound
+public import ProofKV.Thm.Betting
 public import ProofKV.Thm.BlockAccumulator
 public import ProofKV.Thm.BlockMax
 public import ProofKV.Thm.BlockMerge
@@ -51,6 +61,7 @@ public import ProofKV.Thm.CheckTvMean
 public import ProofKV.Thm.CheckTvOdds
 public import ProofKV.Thm.ChiBound
 public import ProofKV.Thm.ComposeBound
+public import ProofKV.Thm.DecodeContaminated
 public import ProofKV.Thm.DecodeDiffers
 public import ProofKV.Thm.DecodeExact
 public import ProofKV.Thm.DispersionFormFalse
@@ -58,6 +69,7 @@ public import ProofKV.Thm.DitherBias
 public import ProofKV.Thm.DitherHermite
 public import ProofKV.Thm.DitherRange
 public import ProofKV.Thm.DitherResidues
+public import ProofKV.Thm.DitherTail
 public import ProofKV.Thm.EvenMomentSum
 public import ProofKV.Thm.EvenMomentTail
 public import ProofKV.Thm.EvictedMassLe
@@ -89,11 +101,13 @@ public import ProofKV.Thm.OutputMixedSplitFalse
 public import ProofKV.Thm.PageBound
 public import ProofKV.Thm.PagesLoop
 public import ProofKV.Thm.QuantizerClip
+public import ProofKV.Thm.QuantizerRestored
 public import ProofKV.Thm.QuantizerStepLe
 public import ProofKV.Thm.QuantizerStoredScale
 public import ProofKV.Thm.QuantizerZeroPoint
 public import ProofKV.Thm.RefinementLoop
 public import ProofKV.Thm.RmsNorm
+public import ProofKV.Thm.RmsNormCertified
 public import ProofKV.Thm.RopeBands
 public import ProofKV.Thm.RopeDot
 public import ProofKV.Thm.RopeNorm
@@ -101,6 +115,7 @@ public import ProofKV.Thm.StochasticRounding
 public import ProofKV.Thm.TiltNrm
 public import ProofKV.Thm.TvBoxEqGain
 public import ProofKV.Thm.TvEqMaxSubset
+public import ProofKV.Thm.TvFailureProb
 public import ProofKV.Thm.TvLeCells
 public import ProofKV.Thm.TvLeEform
 public import ProofKV.Thm.TvLeHinge
@@ -113,7 +128,9 @@ public import ProofKV.Thm.TvLeOsc
 public import ProofKV.Thm.TvLeOverlap
 public import ProofKV.Thm.TvOddsAttained
 public import ProofKV.Thm.TvRounding
+public import ProofKV.Thm.TwoWorlds
 public import ProofKV.Thm.UnionBound
+public import ProofKV.Thm.VertexRule
 public import ProofKV.Thm.Ville
 
 /-! The whole development: importing this file imports every theorem. -/

@@ -28,8 +28,6 @@ from torch.nn import functional as nnf
 
 DIM, HEADS, KV_HEADS, HEAD_DIM, HIDDEN, VOCAB = 128, 4, 2, 32, 352, 128
 THETA, EPS, LENGTH, BATCH = 10000.0, 1e-5, 512, 8
-# Small initial weights and a firm decay: what is left of the initial noise passes errors on and predicts nothing.
-INIT, DECAY = 0.02, 0.3
 LEFT_OUT = {"test", "tests", "idlelib", "lib2to3", "site-packages", "__pycache__"}
 
 
@@ -49,7 +47,7 @@ def read_corpus() -> tuple[bytes, bytes, int, int]:
 class Block(nn.Module):
     """One layer: RMSNorm, grouped attention with half-split RoPE, RMSNorm, SwiGLU."""
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, spread: float | None) -> None:
         super().__init__()
         self.gain_attention, self.gain_mlp = (nn.Parameter(torch.ones(DIM)) for _ in range(2))
         shapes = {
@@ -58,7 +56,7 @@ class Block(nn.Module):
         }  # fmt: skip
         for name, shape in shapes.items():
             scale = 1 / math.sqrt(2 * layers) if name in ("wo", "w2") else 1.0
-            setattr(self, name, nn.Parameter(torch.randn(shape) * scale * INIT))
+            setattr(self, name, nn.Parameter(torch.randn(shape) * scale * (spread or shape[1] ** -0.5)))
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """The residual stream `[B, T, 128]` after this layer."""
@@ -75,14 +73,14 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """The byte model with an untied head."""
+    """The byte model with an untied head; `spread` is the deviation of the initial weights, 1/sqrt(inputs) if None."""
 
-    def __init__(self, layers: int) -> None:
+    def __init__(self, layers: int, spread: float | None = None) -> None:
         super().__init__()
-        self.embedding = nn.Parameter(torch.randn(VOCAB, DIM) * INIT)
-        self.layers = nn.ModuleList(Block(layers) for _ in range(layers))
+        self.embedding = nn.Parameter(torch.randn(VOCAB, DIM) * (spread or 1.0))
+        self.layers = nn.ModuleList(Block(layers, spread) for _ in range(layers))
         self.gain_final = nn.Parameter(torch.ones(DIM))
-        self.head = nn.Parameter(torch.randn(VOCAB, DIM) * INIT)
+        self.head = nn.Parameter(torch.randn(VOCAB, DIM) * 0.02)
         angles = torch.outer(torch.arange(LENGTH), THETA ** (-torch.arange(0, HEAD_DIM, 2) / HEAD_DIM))
         self.angles = torch.cat([angles, angles], 1)
 
@@ -100,9 +98,9 @@ def _half_turn(x: Tensor) -> Tensor:
     return torch.cat([-b, a], -1)
 
 
-def train(model: Model, text: Tensor, steps: int, peak: float) -> None:
+def train(model: Model, text: Tensor, steps: int, peak: float, decay: float) -> None:
     """AdamW with a warm-up of 50 steps and a cosine to a twentieth of the peak rate."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=DECAY)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.95), weight_decay=decay)
     start = time.process_time()
     for step in range(steps):
         cosine = 0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * step / steps))
@@ -155,6 +153,8 @@ def main() -> None:
     parser.add_argument("--windows", type=Path, help="write windows of the held-out text here")
     parser.add_argument("--steps", type=int, default=1400)
     parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--decay", type=float, default=0.1)
+    parser.add_argument("--spread", type=float, help="deviation of the initial weights; 1/sqrt(inputs) without it")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -164,8 +164,8 @@ def main() -> None:
         write_windows(held, args.windows)
     if not args.output:
         return
-    model = Model(args.layers)
-    train(model, torch.frombuffer(bytearray(text), dtype=torch.uint8), args.steps, args.rate)
+    model = Model(args.layers, args.spread)
+    train(model, torch.frombuffer(bytearray(text), dtype=torch.uint8), args.steps, args.rate, args.decay)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(parameter.bfloat16())
@@ -174,7 +174,8 @@ def main() -> None:
         "text": f"Python {platform.python_version()} standard library, PSF licence", "train_files": files,
         "train_bytes": len(text), "held_out_files": held_files, "held_out_bytes": len(held),
         "held_out_nats_per_byte": round(loss, 4), "steps": args.steps, "batch": BATCH, "length": LENGTH,
-        "peak_rate": args.rate, "weight_decay": DECAY, "initial_scale": INIT, "seed": args.seed, "torch": torch.__version__,
+        "peak_rate": args.rate, "weight_decay": args.decay, "initial_spread": args.spread, "seed": args.seed, "torch":
+        torch.__version__,
     }  # fmt: skip
     save(model, args.output, facts)
     print(json.dumps(facts, indent=1))

@@ -132,7 +132,9 @@ def _output(part: Attention, evaluate: Evaluate, size: Callable[[torch.Tensor], 
         lost = (size(v_lost) + size(hat_lost)).amax(-1) * (1 + 8 * U)
         largest = torch.maximum(size(v).amax(-1), size(v_hat).amax(-1)) * (1 + 4 * U)
         shift = 2 * rows.error * largest + lost
-        small = (_moved_mass(rows) * size(v)).sum(-1) + moved + lost
+        mass = _moved_mass(rows)
+        far = torch.where(mass.isinf(), torch.inf, mass * size(v))  # infinity times 0 must not become NaN
+        small = far.sum(-1) + moved + lost
         return low - shift, torch.minimum(high + shift, small * (1 + len(rows.tokens) * 8 * U))
 
     return _gather(part, ends)

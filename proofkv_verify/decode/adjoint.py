@@ -81,7 +81,8 @@ def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
     quadratic = torch.einsum("rhc,hcab->rhab", heads, bound.tensor) / 2
     slack = 1e-10 * (row_norms(heads) * torch.linalg.vector_norm(bound.tensor, dim=(1, 2, 3))).sum(-1)
     bent = spectral_upper(quadratic).sum(-1) + slack
-    return symbols + crossed + values + drift + bent + bound.noise * row_norms(a)
+    total: Tensor = symbols + crossed + values + drift + bent + bound.noise * row_norms(a)
+    return total
 
 
 def page_parts(maps: Maps, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -121,7 +122,7 @@ def _page_bound(
 
 
 def nuclear_upper(left: Tensor, right: Tensor) -> Tensor:
-    """At least the nuclear norm of left' @ right for left `[.., m, S]`, right `[.., m, D]`, exact up to slack for m <= 2."""
+    """At least the nuclear norm of left' @ right, `[.., m, S]`, `[.., m, D]`; equal to it for m <= 2, up to slack."""
     a, b = left @ left.mT, right @ right.mT
     product = (a @ b).diagonal(dim1=-2, dim2=-1).sum(-1).clamp_min(0)
     if a.shape[-1] == 1:

@@ -55,10 +55,12 @@ def run_attacked(model: Model, token: int, caches: Sequence[Cache], errors: Sequ
 def attack_gap(
     model: Model, token: int, caches: Sequence[Cache], sets: Sequence[Sets], row: Tensor, steps: int = 12
 ) -> Attack:
-    """Lowers row . x by Frank-Wolfe steps: the gradient's best point of each token's ball, pushed inside the other sets.
+    """Lowers row . x by Frank-Wolfe steps: the best point of each token's ball, pushed inside the other sets.
 
     Args:
-        model, token, caches: the nominal step.
+        model: the model.
+        token: the token fed.
+        caches: the nominal rows.
         sets: of each layer.
         row: the direction at the last residual `[d]`, such as head[winner] - head[rival].
         steps: gradient steps; the best point visited is returned.

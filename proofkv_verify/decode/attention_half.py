@@ -2,8 +2,8 @@
 
 For head h let eps_i be the centred change of score i, p the weights, c_i = v_i - o. Then, with Z >= 1 by Jensen,
     o' - o = (1/Z) sum p_i (e^eps_i - 1) c_i + (1/Z) sum p_i e^eps_i f_i
-exactly. eps_i = L_i dh + pi_i, the second part from the key errors: |pi_i| <= kappa_i + bil_i before centring. The sum is
-split into the linear part, the quadratic form of L dh, and a rest for which every token is a segment along p_i c_i.
+exactly. eps_i = L_i dh + pi_i, the second part from the key errors: |pi_i| <= kappa_i + bil_i before centring. The sum
+is split into the linear part, the quadratic form of L dh, and a rest for which every token is a segment along p_i c_i.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class AttentionBound:
         rows: centred score changes by the query are rows @ z, |z| <= 1, `[H, n, m]`; lin: their lengths `[H, n]`.
         kappa: score change by key errors `[H, n]`; cross: the same with the query's error, centred.
         rest: the segments' part beside kappa and beside products of lin and cross `[H, n]`.
-        value_norm: L2 radius of each row's value, own value too `[H, n]`; value_change: sum of |p'_i - p_i| times it `[H]`.
+        value_norm: L2 radius of each row's value, own value too `[H, n]`; value_change: sum of |p'_i - p_i| times it
+            `[H]`.
         zz: bound on 1 - 1/Z `[H]`; tensor: the quadratic map, `[H, D, m, m]`.
         p_in: ellipsoid of the normalised input; eta: the largest |eps_i| bound, NaN or above 8 where it failed.
         noise: radius of the rounding of the trace; out: ellipsoid of the residual after the half `[d, d]`.
@@ -137,7 +138,8 @@ def swing(weights: Tensor, rows: Tensor, lin: Tensor) -> Tensor:
 
     Args:
         weights: not negative `[..., H, n]`.
-        rows, lin: `[H, n, m]` and at least their lengths `[H, n]`.
+        rows: `[H, n, m]`.
+        lin: at least the rows' lengths `[H, n]`.
     """
     total = (weights * lin).sum(-1)
     ratio = weights * torch.where(lin == 0, 0.0, lin.reciprocal())
@@ -189,7 +191,7 @@ def _tensor(maps: Maps, rows: Tensor, lin: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def page_groups(terms: Tensor, group: Tensor, page_size: int) -> tuple[Tensor, Tensor]:
-    """Per page the smaller of the tokens' sum and the group's bound: terms `[.., n]`, group `[.., P]`; and where the group won."""
+    """Per page the smaller of the tokens' sum and the group's bound, and where the group won: `[.., n]`, `[.., P]`."""
     paged = split(terms[..., : group.shape[-1] * page_size], -1, (group.shape[-1], page_size)).sum(-1)
     won = group < paged
     return torch.where(won, group, paged), won
@@ -252,7 +254,8 @@ def _symbols(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
     weights = alone * tr.p / safe
     spread = torch.where(won, reach.square() / torch.where(group == 0, 1.0, group), 0.0)
     weights[:, :inside] += (spread[..., None] * split(tr.p[:, :inside], 1, (pages, size)).square()).flatten(1)
-    return total[:, None, None] * ((c * weights[..., None]).mT @ c) * UP
+    found: Tensor = total[:, None, None] * ((c * weights[..., None]).mT @ c)
+    return found * UP
 
 
 def value_radius(bound: AttentionBound, maps: Maps, *, first_order: bool = True) -> Tensor:

@@ -44,10 +44,12 @@ def run_decode(
 
     Args:
         model: name of a shipped model or a model file.
-        scheme, page_size: ladder of bit widths such as 4:8:16, tokens of a page.
+        scheme: ladder of bit widths such as 4:8:16.
+        page_size: tokens of a page.
         policy: exact, joint or radius with an optional period.
         method: which enclosure decides.
-        prompt, prompt_file: text to continue; a held-out window of 256 bytes without either.
+        prompt: text to continue; a held-out window of 256 bytes without it and `prompt_file`.
+        prompt_file: file with the text to continue.
         tokens: how many to emit.
         keep_levels: refined units stay refined.
         verify: run the full cache beside and compare every token.
@@ -89,7 +91,9 @@ def _prompt(model: Model, prompt: str | None, prompt_file: Path | None) -> list[
     return list(prompt.encode()) if prompt is not None else window(0)[:_PROMPT_BYTES]
 
 
-def _stream(decoder: CertifiedDecoder, ids: Sequence[int], tokens: int, out: TextIO, *, steps: bool) -> list[StepRecord]:
+def _stream(
+    decoder: CertifiedDecoder, ids: Sequence[int], tokens: int, out: TextIO, *, steps: bool
+) -> list[StepRecord]:
     records = []
     for record in decoder.stream(ids, tokens):
         records.append(record)
@@ -145,9 +149,12 @@ def _share(s: Summary) -> float:
     return s.bytes_read / s.full_bytes if s.full_bytes else 0.0
 
 
-def _write_json(path: str, facts: dict[str, Any], records: Sequence[StepRecord], summary: Summary, mismatches: int | None) -> None:
+def _write_json(
+    path: str, facts: dict[str, Any], records: Sequence[StepRecord], summary: Summary, mismatches: int | None
+) -> None:
     body = {
-        "schema": REPORT_SCHEMA, **facts, "tokens": [r.token for r in records], "steps": [_finite(asdict(r)) for r in records],
+        "schema": REPORT_SCHEMA, **facts, "tokens": [r.token for r in records], "steps": [_finite(asdict(r)) for r in
+        records],
         "summary": _finite(asdict(summary)), "mismatches": mismatches,
     }  # fmt: skip
     text = json.dumps(body, indent=1) + "\n"

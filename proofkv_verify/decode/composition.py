@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -19,7 +20,7 @@ _SILU_SLOPE = 1.09984
 
 
 def enclose_l2(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
-    """L2 composition: a radius goes through RMSNorm by 2e/(r + r_min), through heads by tanh(c/2) of the values' spread."""
+    """L2 composition: RMSNorm by 2e/(r + r_min), heads by tanh(c/2) times the values' spread."""
     rows, gaps = directions(model, trace)
     error, eps = 0.0, float(model.config.rms_norm_eps)
     after = [tr.x for tr in trace.layers[1:]] + [trace.final]
@@ -34,7 +35,7 @@ def enclose_l2(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
 def norm_lipschitz(x: Tensor, rho: float, error: float, eps: float) -> float:
     """|N(x') - N(x)| <= 2 e / (rho + rho_min) over the ball of radius e, rho_min the least RMS in it."""
     least = max(0.0, float(x.norm()) * (1 - 1e-12) - error) ** 2 / len(x) + eps
-    return 2 * error / (rho * (1 - 1e-12) + least**0.5 * (1 - 1e-12)) * UP
+    return 2 * error / (rho * (1 - 1e-12) + math.sqrt(least) * (1 - 1e-12)) * UP
 
 
 def _attention(layer: Layer, tr: LayerTrace, sets: Sets, error: float, eps: float) -> float:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 UP = 1 + 1e-9
 _DIAGONAL = 1e-10
+_CANCELLED = 1e-12
 
 
 def trace_root(p: Tensor) -> Tensor:
@@ -41,7 +42,7 @@ def combine(parts: Sequence[Tensor], metric: Tensor | None = None) -> Tensor:
 
 
 def image(a: Tensor, p: Tensor) -> Tensor:
-    """The image of E(P) under a linear map that is known up to a relative 1e-10 of its Frobenius norm: A P A' and slack."""
+    """The image of E(P) under a map that is known up to a relative 1e-10 of its Frobenius norm: A P A' and slack."""
     scale = a.square().sum((-2, -1)) * p.diagonal(dim1=-2, dim2=-1).sum(-1)
     return widen(a @ p @ a.mT, scale)
 
@@ -67,7 +68,7 @@ def rank_one(vector: Tensor) -> Tensor:
 
 
 def root(p: Tensor) -> Tensor:
-    """A lower triangular B with B B' >= P: the Cholesky factor of P with 1e-10 of its trace on the diagonal; NaN if none.
+    """A lower triangular B with B B' >= P: Cholesky of P with 1e-10 of its trace on the diagonal; NaN if none.
 
     The backward error of Cholesky, below 1e-12 tr P here, is less than what was added; where P is the point, B is 0.
     """
@@ -82,12 +83,14 @@ def root(p: Tensor) -> Tensor:
 def support(p: Tensor, directions: Tensor) -> Tensor:
     """The largest |a . x| over E(P) for directions `[..., d]`, rounded up."""
     lengths = directions.square().sum(-1) * p.diagonal().sum()
-    return ((directions @ p * directions).sum(-1).clamp_min(0) + _DIAGONAL**1.2 * lengths).sqrt() * UP
+    squares: Tensor = (directions @ p * directions).sum(-1).clamp_min(0) + _CANCELLED * lengths
+    return squares.sqrt() * UP
 
 
 def row_norms(rows: Tensor) -> Tensor:
     """L2 norms along the last axis, rounded up."""
-    return rows.norm(dim=-1) * UP
+    lengths: Tensor = rows.norm(dim=-1)
+    return lengths * UP
 
 
 def spectral_upper(s: Tensor) -> Tensor:
@@ -99,7 +102,8 @@ def spectral_upper(s: Tensor) -> Tensor:
     unit = s / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
     fourth = unit @ unit
     fourth = fourth @ fourth
-    return torch.linalg.matrix_norm(fourth).pow(0.25) * size * (1 + 1e-8)
+    found: Tensor = torch.linalg.matrix_norm(fourth).pow(0.25) * size
+    return found * (1 + 1e-8)
 
 
 def gram_norm_upper(a: Tensor) -> Tensor:

@@ -3,7 +3,8 @@
 Reference semantics. The prompt's rows are computed by one parallel float64 pass, a later token's row by the float64
 step of `model.advance` over the earlier rows; each row is stored in float16. The token emitted at a position is the
 argmax of the scores over the stored rows, ties by the lowest id. A certificate speaks of those scores in real
-arithmetic; where it gives up, the float64 step decides, which can differ from real arithmetic only at a gap of rounding.
+arithmetic; where it gives up, the float64 step decides, which can differ from real arithmetic only at a gap of
+rounding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Baseline: interval propagation. Every number of the forward pass gets a lower and an upper end; vacuous after a layer."""
+"""Baseline: interval propagation. Every number of the forward pass gets two ends; vacuous after a layer or two."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _times(a: Box, b: Box) -> Box:
 
 
 def rms(x: Box, eps: float) -> Box:
-    """x / rho coordinate by coordinate: rho from the other coordinates' ranges, the quotient being monotone in its own."""
+    """x / rho by coordinate: rho from the other coordinates' ranges, the quotient being monotone in its own."""
     largest = torch.maximum(x[0].abs(), x[1].abs()).square()
     least = torch.where((x[0] <= 0) & (x[1] >= 0), 0.0, torch.minimum(x[0].abs(), x[1].abs()).square())
     size = len(x[0])

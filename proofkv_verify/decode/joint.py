@@ -96,8 +96,7 @@ class JointTail:
         attention = attention_half(maps, combine(list(parts)), attention_noise(layer, tr), kappa, remainder_only=True)
         if attention.failed:
             return None
-        eye = torch.eye(len(tr.x), dtype=F64)
-        norm_rest = combine(list(attention.norm.remainder(eye)))
+        norm_rest = combine(list(attention.norm.own_remainder))
         graph.put_attention(at, maps)
         half = Half(maps, attention, None, norm_rest, own_row(maps, attention.p_in))
         self.halves[-1].append(half)
@@ -109,7 +108,7 @@ class JointTail:
         return image(maps.mlp, first), combine([image(maps.mlp, rest), mlp.out])
 
     def _tail_kappa(self, at: int, maps: Maps) -> Tensor | None:
-        """Score changes by the keys of earlier tail tokens `[H, m]`: each in the direction of the query, and its rounding."""
+        """Score changes by keys of earlier tail tokens `[H, m]`: in the direction of the query, and by rounding."""
         earlier = self.halves[:-1]
         if not earlier:
             return None
@@ -134,14 +133,14 @@ class JointTail:
         return first.total(), rest.total()
 
     def _radii(self, graph: TailGraph, layer: int) -> tuple[Tensor, Tensor]:
-        """Radii of the sources at one layer `[G, N]`: pages by token norm, exact rows 0, tail rows by their rounding."""
+        """Radii of the sources at one layer `[G, N]`: pages by token norm, exact rows 0, tail rows by rounding."""
         known = self.halves[-1][layer].maps.sets
         tail = [token[layer].own.rounding[:, :, None] for token in self.halves[:-1]]
         keys = torch.cat([known.key_norm[:, : graph.base], *(t[0] for t in tail)], 1)
         return keys, torch.cat([known.value_norm[:, : graph.base], *(t[1] for t in tail)], 1)
 
     def _sources(self, pulled: Pulled) -> list[tuple[Tensor, Tensor]]:
-        """The remainders of one layer with the rows that carry them to the newest token: `[S, R, d]` and `[S, d, d]`."""
+        """The remainders of one layer and the rows that carry them to the newest token: `[S, R, d]`, `[S, d, d]`."""
         halves = [token[pulled.layer] for token in self.halves if len(token) > pulled.layer]
         late = halves[pulled.first :]
         found = [(pulled.normal, torch.stack([h.norm_rest for h in halves]))]

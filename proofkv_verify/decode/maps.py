@@ -1,4 +1,4 @@
-"""The exact Jacobians of one layer at the nominal point, which every first-order term and every remainder is built on."""
+"""The exact Jacobians of one layer at the nominal point, on which every first-order term and remainder is built."""
 
 from __future__ import annotations
 

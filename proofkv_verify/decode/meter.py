@@ -47,7 +47,8 @@ def decided(meter: Meter, decision: Decision, anchor_bits: int) -> StepRecord:
     """The record of a step that the decider ended."""
     margin, radius = hardest_pair(decision.enclosure)
     return StepRecord(
-        meter.position, decision.token, decision.outcome, margin, radius, decision.rounds, decision.units_opened, meter.bits,
+        meter.position, decision.token, decision.outcome, margin, radius, decision.rounds, decision.units_opened,
+        meter.bits,
         meter.payload_bits, meter.sidecar_bits, anchor_bits, meter.elements, meter.seconds, decision.forward_seconds,
     )  # fmt: skip
 

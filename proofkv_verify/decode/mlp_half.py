@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor
 
 from proofkv_verify.decode.ellipsoid import UP, ball, combine, image, root, row_norms, spectral_upper, widen
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.norm_half import NormBound, norm_half
 from proofkv_verify.decode.silu_range import largest_derivatives
+
+_FLOAT32_SLACK = 2e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +65,35 @@ def _out(bound: MlpBound, maps: Maps, *, remainder_only: bool) -> Tensor:
 
 
 def _third(bound: MlpBound, w2: Tensor) -> Tensor:
-    """The third-order parts r_c, |r_c| <= theta_c (U_c z)^2, behind W2: the smaller by trace of two ellipsoids.
-
-    With b_c = |U_c|: |w.r|^2 <= (sum w_c^2 theta_c b_c^2) lmax(U' diag(theta) U) by Cauchy-Schwarz; and |r| is at most
-    the spectral norm of diag(theta b) U.
+    """The third-order parts r_c, |r_c| <= theta_c (U_c z)^2, behind W2, by Cauchy-Schwarz with b_c = |U_c|:
+    |w.r|^2 <= (sum w_c^2 theta_c b_c^2) lmax(U' diag(theta) U).
     """
     u, theta = bound.gate, bound.theta
     spread = theta * u.square().sum(-1)
-    shaped = spectral_upper((u * theta[:, None]).T @ u) * (w2 * spread) @ w2.T
-    round_ = spectral_upper((u * (theta * spread)[:, None]).T @ u) * (w2 @ w2.T)
-    best = torch.where(shaped.diagonal().sum() < round_.diagonal().sum(), shaped, round_)
-    return widen(best, best.diagonal().sum() + 1e-2 * w2.square().sum() * spread.square().sum())
+    shaped = spectral_upper((u * theta[:, None]).T @ u) * ((w2 * spread) @ w2.T)
+    return widen(shaped, shaped.diagonal().sum() + 1e-2 * w2.square().sum() * spread.square().sum())
 
 
 def _quadratic(bound: MlpBound, w2: Tensor) -> Tensor:
     """W2 (1/2)[(UU')o(W~W~') + (UW~')o(UW~')'] W2': T(z, z) lies in E(T T') because |z z'|_F = |z|^2 <= 1."""
-    u, w = bound.gate, bound.product
-    mixed = u @ w.T
-    inner = ((u @ u.T) * (w @ w.T) + mixed * mixed.T) / 2
+    inner, trace = _gram_products(bound.gate, bound.product)
     out = w2 @ inner @ w2.T
-    # 1e-12 of |W2|_F^2 tr(inner) covers the Gram products too: their errors are relative to |u_c| |w_c|
-    return widen(out, 1e-2 * w2.square().sum() * inner.diagonal().sum() + out.diagonal().sum())
+    return widen(out, 1e-2 * w2.square().sum() * trace + out.diagonal().sum())
+
+
+def _gram_products(u: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """At least (1/2)[(UU')o(WW') + (UW')o(UW')'], and its trace: products in float32, slack by rows.
+
+    With m_c = |u_c| |w_c| an entry is off by less than 2e-5 (n / 128 + 1) m_c m_k for n columns (n + 3 roundings of
+    2^-24 in each of two factors), and a matrix with entries at most m_c m_k lies below (sum m) diag(m). Rows are
+    scaled to at most 1 first, so that nothing overflows.
+    """
+    tops = [x.norm(dim=-1).amax().clamp_min(1e-300) for x in (u, w)]
+    a, b = ((x / top).float() for x, top in zip((u, w), tops, strict=True))
+    mixed = a @ b.T
+    inner = ((a @ a.T) * (b @ b.T) + mixed * mixed.T).double() / 2
+    sizes = (u.norm(dim=-1) / tops[0]) * (w.norm(dim=-1) / tops[1]) + 1e-30
+    slack = _FLOAT32_SLACK * (u.shape[1] / 128 + 1) * sizes.sum() * sizes
+    inner.diagonal().add_(slack)
+    inner = inner * (tops[0] * tops[1]).square()
+    return inner, inner.diagonal().sum()

@@ -22,14 +22,14 @@ from proofkv_verify.decode.config import ModelConfig, parse_config
 from proofkv_verify.errors import InvalidInputError, ShapeError
 
 _DATA = Path(__file__).parent.parent / "data"
-MODELS = {f"byte-llama-{n}": _DATA / f"byte_llama_{n}.safetensors" for n in (2, 4, 6)}
+MODELS = {path.stem.replace("_", "-"): path for path in sorted(_DATA.glob("byte_llama_*.safetensors"))}
 DEFAULT_MODEL = "byte-llama-4"
 F64 = torch.float64
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Weights of one layer, float64: wq `[H, D, d]`, wk and wv `[G, D, d]`, wo `[H, d, D]`, w1, w3 `[f, d]`, w2 `[d, f]`."""
+    """Float64 weights: wq `[H, D, d]`, wk and wv `[G, D, d]`, wo `[H, d, D]`, w1 and w3 `[f, d]`, w2 `[d, f]`."""
 
     wq: Tensor
     wk: Tensor

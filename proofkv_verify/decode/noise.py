@@ -7,6 +7,8 @@ assumed about the trace itself. First-order running analysis with n u in place o
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -27,13 +29,13 @@ def attention_noise(layer: Layer, tr: LayerTrace) -> float:
     q_error = ((2 * d + 16) * _U + angle) * h * _frobenius(tr.wq)
     k_error = ((2 * d + 16) * _U + angle) * h * _frobenius(tr.wk)
     key, query = float(tr.keys.norm(dim=-1).max()), float(tr.q.norm(dim=-1).max())
-    score = head_dim**-0.5 * (q_error * key + query * k_error + (head_dim + 4) * _U * query * key)
+    score = 1 / math.sqrt(head_dim) * (q_error * key + query * k_error + (head_dim + 4) * _U * query * key)
     reach = float(tr.values.norm(dim=-1).max())
     output = (2 * score + 2 * (tokens + 32 + float(tr.p.shape[1])) * _U) * reach + (2 * d + 16) * _U * h * _frobenius(
         layer.wv
     )
-    mixed = _frobenius(layer.wo) * (output + (len(tr.q) * head_dim + 4) * _U * reach * len(tr.q) ** 0.5)
-    return 4 * (mixed * len(tr.q) ** 0.5 + _U * float(tr.mid.norm()))
+    mixed = _frobenius(layer.wo) * (output + (len(tr.q) * head_dim + 4) * _U * reach * math.sqrt(len(tr.q)))
+    return 4 * (mixed * math.sqrt(len(tr.q)) + _U * float(tr.mid.norm()))
 
 
 def row_noise(layer: Layer, tr: LayerTrace) -> float:

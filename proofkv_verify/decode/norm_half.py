@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.ellipsoid import UP, combine, image, rank_one, spectral_upper, support, widen
+from proofkv_verify.decode.ellipsoid import UP, combine, rank_one, spectral_upper, support, widen
 
 TAU_LIMIT = 0.9
 
@@ -42,6 +42,11 @@ class NormBound:
         size = after.square().sum() * self.p.diagonal().sum() * (self.alpha / self.rho) ** 2
         return bent, widen(after @ self.p @ after.T * (self.alpha / self.rho) ** 2, size)
 
+    @property
+    def own_remainder(self) -> tuple[Tensor, Tensor]:
+        """Ellipsoids of the two remainder terms themselves."""
+        return rank_one(self.direction * self.beta), self.p * ((self.alpha / self.rho) ** 2 * UP)
+
     def support(self, directions: Tensor) -> Tensor:
         """The largest |b . remainder| for directions `[R, d]` behind the norm."""
         return (directions @ self.direction).abs() * self.beta * UP + support(
@@ -63,5 +68,11 @@ def norm_half(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
     alpha = torch.maximum(1 / (1 - safe) - 1, 1 - (1 + 2 * safe + mu).rsqrt()) * UP + 1e-15
     beta = torch.maximum(mu / 2, safe.square() / (1 - safe)) * UP
     bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
-    out = combine([image(jacobian, p), *bound.remainder(torch.eye(len(x), dtype=x.dtype))])
-    return replace(bound, out=out)
+    return replace(bound, out=combine([_turned(x, rho, size, p), *bound.own_remainder]))
+
+
+def _turned(x: Tensor, rho: float, size: float, p: Tensor) -> Tensor:
+    """J P J' for J = (I - x x' / size) / rho, without a matrix product."""
+    moved = p @ x / size
+    out = p - torch.outer(x, moved) - torch.outer(moved, x) + torch.outer(x, x) * (x @ moved / size)
+    return widen(out / rho**2, 4 * len(x) * p.diagonal().sum() / rho**2)

@@ -14,7 +14,7 @@ from proofkv_verify.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The uncertainty set of one layer's rows: intersection of the sidecars, per KV head; rows past the pages are exact.
+    """The uncertainty set of one layer's rows, per KV head: the intersection of the sidecars.
 
     Attributes:
         key_norm, value_norm: bound on the L2 error of each row `[G, T]`.
@@ -38,7 +38,8 @@ class Opened:
 
     Attributes:
         levels: bits read of each unit, int64 `[2, L, G, P]`, 16 for the stored rows.
-        tail: rows after the last full page `[2, L, G, r, D]`; tail_norm: L2 radius of each, 0 where exact `[2, L, G, r]`.
+        tail: rows after the last full page `[2, L, G, r, D]`; tail_norm: L2 radius of each, 0 where exact `[2, L, G,
+            r]`.
         uncertain: how many of the last rows are not exact.
         payload_bits, sidecar_bits: read so far, sidecars with scales included.
     """
@@ -68,7 +69,7 @@ class Opened:
         return self.pages.rows.shape[3] * self.scheme.page_size + self.tail.shape[-2]
 
     def begin_step(self, *, keep_levels: bool) -> None:
-        """Starts a step's byte count with what it must read anyway; drops refined units to the first level unless kept."""
+        """Starts a step's byte count with what it reads anyway; drops refined units to the first level unless kept."""
         base = self.scheme.levels[0]
         if not keep_levels and bool((raised := self.levels > base).any()):
             self.levels[raised], self.codes[raised] = 0, 0
@@ -79,7 +80,7 @@ class Opened:
         self.sidecar_bits = int(lossy.sum()) * 16 * (self.scheme.page_size + 1) + self._scale_bits(lossy)
 
     def refine(self, wanted: Tensor) -> int:
-        """Reads the missing planes of every unit whose wanted level is higher, and returns how many units changed.
+        """Reads the missing planes of every unit whose wanted level is higher; returns how many units changed.
 
         Raises:
             InvalidInputError: a level that the ladder lacks, or a page that contradicts its sidecar.
@@ -135,7 +136,7 @@ class Opened:
         return found
 
     def _check(self, mask: Tensor, before: Tensor, kept: tuple[Tensor, Tensor]) -> None:
-        """The set of the new level meets that of the old one: the two centres are no farther apart than the radii allow."""
+        """The new level's set meets the old one's: the centres are no farther apart than the radii allow."""
         old, levels = kept
         gap = (self.restored - before).norm(dim=-1)
         allowed = (old + self.token_norms()) * (1 + 1e-12)

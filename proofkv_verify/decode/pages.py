@@ -75,7 +75,8 @@ class Pages:
 
     Attributes:
         planes: bits, most significant plane first, uint8 `[2, L, G, P, B, ceil(S * D / 8)]` for page size S.
-        zero, width: smallest value and rounded-up range, float16 numbers: keys `[L, G, P, 1, D]`, values `[L, G, P, S, 1]`.
+        zero, width: smallest value and rounded-up range, float16 numbers: keys `[L, G, P, 1, D]`, values `[L, G, P,
+            S, 1]`.
         norms: L2 norm of each token's error at each level below 16, float16 rounded up `[levels, 2, L, G, P, S]`.
         sigmas: spectral norm of each unit's error matrix, float16 rounded up `[levels, 2, L, G, P]`.
         rows: what the full cache stores, float16 numbers `[2, L, G, P, S, D]`; read only at level 16.
@@ -122,7 +123,8 @@ def compress(rows: Tensor, scheme: Scheme) -> Pages:
 
 def _encode(rows: Tensor, zero: Tensor, width: Tensor, bits: int) -> Tensor:
     share = torch.where(width > 0, (rows - zero) / width.clamp_min(2.0**-24), torch.zeros_like(rows))
-    return (share * 2**bits).floor().clamp(0, 2**bits - 1).to(torch.int32)
+    cells = 1 << bits
+    return (share * cells).floor().clamp(0, cells - 1).to(torch.int32)
 
 
 def decode(codes: Tensor, zero: Tensor, width: Tensor, bits: Tensor | int) -> Tensor:
@@ -156,7 +158,8 @@ def spectral_norm_upper(matrices: Tensor) -> Tensor:
     drift = torch.linalg.matrix_norm(vectors.mT @ vectors - identity)
     rest = torch.linalg.matrix_norm(gram - (vectors * values[..., None, :]) @ vectors.mT)
     rounding = 1e-13 * torch.linalg.matrix_norm(gram)
-    return (values.abs().amax(-1) * (1 + drift) + rest + rounding).sqrt() * _OUTWARD
+    square: Tensor = values.abs().amax(-1) * (1 + drift) + rest + rounding
+    return square.sqrt() * _OUTWARD
 
 
 def _split(codes: Tensor, bits: int) -> Tensor:
@@ -176,7 +179,7 @@ def unpack(plane: Tensor, size: int) -> Tensor:
 
 
 def paged_rows(keys: Sequence[Tensor], values: Sequence[Tensor], page_size: int) -> tuple[Tensor, Tensor]:
-    """All layers' rows `[G, T, D]` as pages `[2, L, G, P, S, D]` and the rows of the last, unfilled page `[2, L, G, r, D]`."""
+    """All layers' rows `[G, T, D]` as pages `[2, L, G, P, S, D]` and the rows after them `[2, L, G, r, D]`."""
     both = torch.stack([torch.stack(list(keys)), torch.stack(list(values))])
     full = both.shape[-2] // page_size
     paged = split(both[..., : full * page_size, :], -2, (full, page_size))

@@ -34,7 +34,8 @@ class Needs:
     """What a plan is made from.
 
     Attributes:
-        units: first-order part of each unit in the closest rivals' radii `[R, 2, L, G, P]`; gaps: of those rivals `[R]`.
+        units: first-order part of each unit in the closest rivals' radii `[R, 2, L, G, P]`; gaps: of those rivals
+            `[R]`.
         scores: the greedy score of each unit `[2, L, G, P]`.
     """
 
@@ -67,11 +68,12 @@ def _sizes(maps: Maps) -> Tensor:
     spread = metric.diagonal(dim1=-2, dim2=-1).mean(-1).sqrt()[:, None]
     both = torch.stack([kappa[:, :-1] * lengths, tr.p[:, :-1] * sets.value_norm[maps.of] * spread])
     per_page = split(both[..., : pages * sets.page_size], -1, (pages, sets.page_size)).sum(-1)
-    return split(per_page, 1, (groups, -1)).sum(2) / tr.mid.norm()
+    sizes: Tensor = split(per_page, 1, (groups, -1)).sum(2) / tr.mid.norm()
+    return sizes
 
 
 def plan(scores: Tensor, levels: Tensor, ladder: Sequence[int], target: float) -> Tensor:
-    """The cheapest threshold plan whose predicted sum of scores is at most `target`: levels `[2, L, G, P]`, never lower.
+    """The cheapest threshold plan whose predicted sum of scores is at most `target`; no level falls `[2, L, G, P]`.
 
     Each unit takes the lowest rung at which its score, halved by every further bit and 0 at 16, is below the threshold.
     """

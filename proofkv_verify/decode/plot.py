@@ -9,7 +9,13 @@ from html import escape
 from proofkv_verify.decode.record import StepRecord
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _RIGHT, _BOTTOM = 860, 380, 64, 40, 20, 44
-_COLOURS = {"certified": "#2a7f4f", "refined": "#2b6cb0", "full": "#b03a2b", "anchored": "#b03a2b", "drafted": "#8a6d1d"}
+_COLOURS = {
+    "certified": "#2a7f4f",
+    "refined": "#2b6cb0",
+    "full": "#b03a2b",
+    "anchored": "#b03a2b",
+    "drafted": "#8a6d1d",
+}
 
 
 def margin_plot(records: Sequence[StepRecord], title: str) -> str:
@@ -26,15 +32,21 @@ def margin_plot(records: Sequence[StepRecord], title: str) -> str:
     parts = [_text(_LEFT, 22, title, size=14), *_axis(low, high, y)]
     for i, r in enumerate(records):
         x, floor = _LEFT + (i + 0.5) * step, _HEIGHT - _BOTTOM
-        parts.append(f'<rect x="{x - step * 0.3:.1f}" y="{y(r.radius):.1f}" width="{step * 0.6:.1f}" height="{floor - y(r.radius):.1f}" fill="#c9ced6"/>')
-        parts.append(f'<circle cx="{x:.1f}" cy="{y(r.margin):.1f}" r="3.5" fill="{_COLOURS[r.outcome]}"><title>{_label(r)}</title></circle>')
+        size = f'width="{step * 0.6:.1f}" height="{floor - y(r.radius):.1f}"'
+        parts.append(f'<rect x="{x - step * 0.3:.1f}" y="{y(r.radius):.1f}" {size} fill="#c9ced6"/>')
+        point = f'cx="{x:.1f}" cy="{y(r.margin):.1f}" r="3.5" fill="{_COLOURS[r.outcome]}"'
+        parts.append(f"<circle {point}><title>{_label(r)}</title></circle>")
     used = [name for name in _COLOURS if any(r.outcome == name for r in records)]
     for i, name in enumerate(used):
         parts.append(f'<circle cx="{_LEFT + 110 * i}" cy="{_HEIGHT - 12}" r="4" fill="{_COLOURS[name]}"/>')
         parts.append(_text(_LEFT + 110 * i + 8, _HEIGHT - 8, name))
     parts.append(_text(_LEFT + 110 * len(used), _HEIGHT - 8, "bar: radius, point: margin (scores)"))
     size = f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">' + "".join(parts) + "</svg>\n"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
+        + "".join(parts)
+        + "</svg>\n"
+    )
 
 
 def _axis(low: int, high: int, y: object) -> list[str]:

@@ -1,4 +1,4 @@
-"""What happens to the rows of generated tokens, which the compressed pass computed and the full cache would hold otherwise.
+"""What happens to the rows of generated tokens: the compressed pass computed them, the full cache would hold others.
 
 exact:n   every n tokens (default 1) one full-cache pass recomputes the rows and verifies the tokens; between passes the
           tokens after the first are drafts and are emitted only once verified.

@@ -15,8 +15,10 @@ class StepRecord:
 
     Attributes:
         position: of the token that was fed; token: the id emitted.
-        outcome: "certified" without a further read, "refined" after some, "full" when the last rung (the whole full cache)
-            decided, "anchored" when a full-cache pass decided at a re-anchor, "drafted" when only a later pass verified it.
+        outcome: "certified" without a further read, "refined" after some, "full" when the last rung (the whole full
+            cache)
+            decided, "anchored" when a full-cache pass decided at a re-anchor, "drafted" when only a later pass
+            verified it.
         margin: smallest gap over all rivals; radius: of the rival that is hardest; both in units of the nominal scores.
         rounds: reads after the first; units_opened: units raised in this step.
         bits: mean level of the units at the end; payload_bits, sidecar_bits: read in this step; anchor_bits: read by

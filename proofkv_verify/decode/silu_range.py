@@ -26,7 +26,7 @@ def derivatives(u: Tensor) -> tuple[Tensor, Tensor]:
 
 @cache
 def _tables() -> tuple[Tensor, Tensor]:
-    """For each derivative: maxima over 2^k cells from each cell on, `[levels, cells]`; outside +-32 the end cell stands.
+    """For each derivative: maxima over 2^k cells from each cell on `[levels, cells]`; beyond +-32 the end cell stands.
 
     Beyond 32 both derivatives are below 33 exp(-32), less than what widening adds to the end cells.
     """
@@ -44,7 +44,7 @@ def _tables() -> tuple[Tensor, Tensor]:
 
 
 def largest_derivatives(centre: Tensor, reach: Tensor) -> tuple[Tensor, Tensor]:
-    """Upper bounds on |silu''| and |silu'''| over [centre - reach, centre + reach]; the global ones where it is not finite."""
+    """Upper bounds on |silu''| and |silu'''| over centre +- reach; the global ones where that is not finite."""
     known = centre.isfinite() & reach.isfinite()
     low, high = (torch.where(known, centre + side * reach, side * 2 * _REACH) for side in (-1, 1))
     first = ((low + _REACH) / _STEP - 1e-6).floor().clamp(0, _CELLS - 1).long()

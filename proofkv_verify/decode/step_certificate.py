@@ -32,7 +32,8 @@ class StepCertificate:
 def step_certificate(model: Model, opened: Opened, token: int, decision: Decision) -> StepCertificate:
     """The certificate of a step decided over exact generated rows.
 
-    The pages are given as they were read: codes, scales, levels and token norms, and the rows of units at level 16 only.
+    The pages are given as they were read: codes, scales, levels and token norms, and the rows of units at level 16
+        only.
 
     Raises:
         InvalidInputError: the step was not certified, or the tail was not exact.

@@ -2,7 +2,8 @@
 
 A direction at one token's residual stream is pulled back through that token's layers and, at every attention, through
 the keys and values of the earlier tail tokens that it read, so that a page's error meets itself along every path before
-any norm is taken. Rows of the tail carry a source of their own: the rounding to float16 when the full cache stores them.
+any norm is taken. Rows of the tail carry a source of their own: the rounding to float16 when the full cache stores
+them.
 """
 
 from __future__ import annotations
@@ -107,7 +108,8 @@ class TailGraph:
 
 
 def _short_basis(q: Tensor) -> Tensor:
-    """B with |m B| = |m q| for all rows m: q itself `[G, K, D]`, or its triangular factor `[G, K, K]` where that is smaller."""
+    """B with |m B| = |m q| for all rows m: q `[G, K, D]`, or its triangular factor `[G, K, K]` if smaller."""
     if q.shape[1] >= q.shape[2]:
         return q
-    return torch.linalg.qr(q.mT).R.mT
+    factor: Tensor = torch.linalg.qr(q.mT).R
+    return factor.mT

@@ -15,7 +15,7 @@ from proofkv_verify.decode.opened import Sets
 
 
 def enclose_vertex_last(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
-    """The ellipsoid method up to the last layer, whose heads are bounded by the vertex rule in each rival's direction."""
+    """The ellipsoid method, with the last layer's heads bounded by the vertex rule in each rival's direction."""
     rows, gaps = directions(model, trace)
     bounds, reason = layer_bounds(model, trace, sets)
     if reason:
@@ -42,7 +42,7 @@ def _radius(bounds: Sequence[LayerBound], rows: Tensor) -> Tensor:
 
 
 def _heads(last: LayerBound, a: Tensor) -> Tensor:
-    """How far the heads' outputs can fall in each direction, each row's score in its interval, each value in its ball."""
+    """How far the heads' outputs fall in each direction: scores in their intervals, values in their balls."""
     maps, bound = last.maps, last.attention
     radius, logs = (bound.lin + bound.cross) * UP, maps.trace.p.log()
     heads = a @ maps.layer.wo
@@ -57,7 +57,9 @@ def vertex_maximum(logits: Tensor, radius: Tensor, gain: Tensor) -> Tensor:
     """The largest sum of softmax(l) g over |l - logits| <= radius, rounded up: best gains raised, the rest lowered.
 
     Args:
-        logits, radius, gain: `[..., n]`, -inf logits allowed.
+        logits: `[..., n]`, -inf allowed.
+        radius: of each logit, at least 0.
+        gain: of each token.
     """
     order = gain.argsort(-1, descending=True)
     logits, radius, gain = (x.gather(-1, order) for x in (logits, radius, gain))

@@ -6,6 +6,7 @@ rows at once (`finish`): the many small outward-rounded steps are taken once.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,13 +20,13 @@ from proofkv_verify.errors import InvalidInputError, ShapeError
 from proofkv_verify.fast.rounding import (
     FP64,
     Model,
+    down,
     float_above,
+    float_below,
     gamma,
     model_of,
     returned_above,
     returned_below,
-    scaled_down,
-    scaled_up,
     up,
 )
 
@@ -53,8 +54,7 @@ class Sums:
     @property
     def mass_lower(self) -> Tensor:
         """At most the true sum of weights."""
-        shrink = (1 - self.model.weight_error) / (1 + sum_error(self.count, self.model))
-        return scaled_down(self.mass, shrink) - float_above(4 * self.count * self.model.tiny)
+        return down(self.mass * shrinkage(self.count, self.model)) - spare(self.count, self.model)
 
     def mean_upper(self, total: Tensor, error: Fraction, largest: Tensor) -> Tensor:
         """An upper bound of sum p_i x_i, the mean under the softmax weights; exactly 0 where `largest` is 0.
@@ -64,10 +64,9 @@ class Sums:
             error: the true x is at most x (1 + error) + 2 tiny, and 0 where `largest` is 0.
             largest: float64 [R], at least every computed x of the row.
         """
-        m = self.model
-        grow = (1 + m.weight_error) * (1 + error) / ((1 - m.unit) * (1 - sum_error(self.count, m)))
-        spare = up((largest + 1) * float_above(4 * self.count * m.tiny))
-        return torch.where(largest == 0, 0.0, up(up(scaled_up(total, grow) + spare) / self.mass_lower))
+        top = up(total * growth(self.count, self.model, error))
+        top = up(top + up((largest + 1) * spare(self.count, self.model)))
+        return torch.where(largest == 0, 0.0, up(top / self.mass_lower))
 
 
 def sum_error(count: int, model: Model) -> Fraction:
@@ -75,6 +74,23 @@ def sum_error(count: int, model: Model) -> Fraction:
     inner = Fraction(0) if model is FP64 or count < _BLOCK else gamma(_BLOCK, model.unit)
     outer = gamma(count, FP64.unit)
     return inner + outer + inner * outer
+
+
+@functools.lru_cache(maxsize=4096)
+def growth(count: int, model: Model, error: Fraction) -> float:
+    """Upper factor from a computed sum of products w x to the true one: weight, x, product and sum errors."""
+    return float_above((1 + model.weight_error) * (1 + error) / ((1 - model.unit) * (1 - sum_error(count, model))))
+
+
+@functools.lru_cache(maxsize=4096)
+def shrinkage(count: int, model: Model) -> float:
+    """Lower factor from a computed sum of weights to the true one."""
+    return float_below((1 - model.weight_error) / (1 + sum_error(count, model)))
+
+
+def spare(count: int, model: Model) -> float:
+    """What underflow may have taken from a sum of products with factors at most 1."""
+    return float_above(4 * count * model.tiny)
 
 
 def row_sum(x: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ class Model:
         The subtraction is off by u |s - max| <= u cap, which the exponential turns into a relative error, and
         exp adds its own; 1.001 covers the products of the two.
         """
-        return (self.cap * self.unit + self.exp_error) * Fraction(1001, 1000)
+        return (self.cap + 2 * EXP_ULPS) * self.unit * Fraction(1001, 1000)
 
 
 FP32 = Model(torch.float32, Fraction(1, 2**24), Fraction(1, 2**126), 88)
@@ -75,6 +75,7 @@ def model_of(dtype: torch.dtype) -> Model:
     return FP32 if dtype == torch.float32 else FP64
 
 
+@functools.lru_cache(maxsize=4096)
 def gamma(n: int, unit: Fraction) -> Fraction:
     """gamma_n = n u / (1 - n u).
 
@@ -86,6 +87,7 @@ def gamma(n: int, unit: Fraction) -> Fraction:
     return n * unit / (1 - n * unit)
 
 
+@functools.lru_cache(maxsize=4096)
 def float_above(value: Fraction, dtype: torch.dtype = torch.float64) -> float:
     """The least number of the dtype (float32 or float64) that is not below the rational; inf if there is none."""
     near = _nearest(value, dtype)

@@ -41,6 +41,9 @@ def imported (cache : IO.Ref (Option Cache)) (nm : Name) (text : String) (header
   unless msgs.hasErrors do cache.set (some { text := text, env := env })
   return (env, msgs)
 
+/-- Public declarations without a docstring are reported. -/
+def options : Options := KVMap.setBool {} `linter.missingDocs true
+
 /-- The path of a module below the source folder, without its extension. -/
 def relPath : Name → String
   | .str .anonymous s => s
@@ -60,7 +63,7 @@ def checkOne (out : IO.FS.Handle) (cache : IO.Ref (Option Cache)) (line : String
   let (env, msgs) ← imported cache nm text header msgs ictx
   if msgs.hasErrors then
     return ← printAll out msgs.toList 0
-  let s ← IO.processCommands ictx pstate (Command.mkState env msgs {})
+  let s ← IO.processCommands ictx pstate (Command.mkState env msgs options)
   let n ← printAll out s.commandState.messages.toList 0
   if n == 0 then
     writeModule s.commandState.env ("/out/" ++ rel ++ ".olean")
@@ -86,6 +89,7 @@ def serveAll : IO Unit := do
   out.flush
   serve inp out (← IO.mkRef none)
 
+/-- Runs the checker. -/
 elab "#serve" : command => do liftM (m := IO) serveAll
 
 end

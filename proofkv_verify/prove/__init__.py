@@ -1,4 +1,4 @@
-"""Builds and audits the Lean development with `lake`, or with the WebAssembly build of Lean from npm and a Node wheel."""
+"""Builds and audits the Lean development, with `lake` or with the WebAssembly build of Lean from npm."""
 
 from __future__ import annotations
 

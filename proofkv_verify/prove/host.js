@@ -37,7 +37,8 @@ function readByte() {
 function mount() {
   ENV.LEAN_PATH = "/lean-lib:/out";
   ENV.PROOFKV_THEOREMS = "/out/theorems.json";
-  // Lean looks for the folder of its own program at start-up, by the host's path.
+  // Lean enters the host's working folder and looks for the folder of its own program, both by their host paths.
+  FS.mkdirTree(process.cwd());
   FS.mkdirTree(path.dirname(config.loader));
   const mounts = { "/lean-lib": config.lib, "/src": config.src, "/out": config.out, "/serve": config.serve };
   for (const [point, folder] of Object.entries(mounts)) {

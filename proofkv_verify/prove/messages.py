@@ -12,7 +12,10 @@ from typing import Any
 
 from proofkv_verify.errors import CertificateFormatError
 
-_START = re.compile(r"^(?:/src/)?(?P<file>[^\s:]+)(?::(?P<line>\d+):(?P<column>\d+))?: (?P<kind>error|warning)(?:\([^)]*\))?: ?(?P<text>.*)$")
+_START = re.compile(
+    r"^(?:/src/)?(?P<file>[^\s:]+)(?::(?P<line>\d+):(?P<column>\d+))?: "
+    r"(?P<kind>error|warning)(?:\([^)]*\))?: ?(?P<text>.*)$"
+)
 _MAX_LINES = 40
 
 

@@ -25,7 +25,8 @@ from proofkv_verify.prove.messages import (
 from proofkv_verify.prove.sources import (
     Module,
     content_keys,
-    missing_from_root,
+    is_unchanged,
+    not_imported,
     order_modules,
     own_imports,
     read_modules,
@@ -110,8 +111,9 @@ def _prove(engine: str, lean_dir: Path, cache: Path, write: bool, text: IO[str])
         outcome = _prove_lake(lake, lean_dir, modules, cache, text)
     else:
         outcome = _prove_wasm(lean_dir, modules, cache, text)
-    missing = missing_from_root(modules, _ROOT)
-    outcome.differences += [f"{name}: not imported by {_ROOT}.lean" for name in missing]
+    for importer in (_ROOT, f"{_ROOT}Audit"):
+        missing = not_imported(modules, importer, _ROOT)
+        outcome.differences += [f"{name}: not imported by {importer}.lean" for name in missing]
     if outcome.theorems:
         outcome.differences += _compare(outcome.theorems, lean_dir, write)
     outcome.seconds = time.monotonic() - start
@@ -128,9 +130,11 @@ def _prove_wasm(lean_dir: Path, modules: dict[str, Module], cache: Path, text: I
     outcome = Outcome("wasm")
     with wasm_checker(lean, lean_dir, out_dir) as checker:
         for module in ordered:
+            begin = time.monotonic()
             state = _state(module, modules, keys, stamps, checker, out_dir, outcome)
             outcome.states[module.name] = state
-            print(f"{state:8}{module.name}", file=text, flush=True)
+            took = f"  {time.monotonic() - begin:.1f} s" if state in ("ok", "FAILED") else ""
+            print(f"{state:8}{module.name}{took}", file=text, flush=True)
     outcome.peak_bytes = checker.peak_bytes
     table = out_dir / _TABLE
     if table.exists() and all(state in ("ok", "cached") for state in outcome.states.values()):
@@ -157,7 +161,8 @@ def _state(
     outcome.messages += checked.messages
     if not checked.ok:
         return "FAILED"
-    stamps.record(module.name, keys[module.name])
+    if is_unchanged(module):
+        stamps.record(module.name, keys[module.name])
     return "ok"
 
 
@@ -176,7 +181,7 @@ def _prove_lake(lake: Path, lean_dir: Path, modules: dict[str, Module], cache: P
         check=False,
     )
     print(done.stdout, file=text)
-    outcome = Outcome("lake", messages=parse_messages(_without_severity_prefix(done.stdout)))
+    outcome = Outcome("lake", messages=parse_messages(map(_severity_after_place, done.stdout.splitlines())))
     state = "ok" if done.returncode == 0 else "FAILED"
     outcome.states = dict.fromkeys(modules, state)
     if table.exists():
@@ -184,16 +189,13 @@ def _prove_lake(lake: Path, lean_dir: Path, modules: dict[str, Module], cache: P
     return outcome
 
 
-def _without_severity_prefix(output: str) -> list[str]:
+def _severity_after_place(line: str) -> str:
     """Lake prints `error: file:line:col: text`; the compiler prints the severity after the place."""
-    lines = []
-    for line in output.splitlines():
-        for kind in ("error", "warning"):
-            if line.startswith(f"{kind}: ") and line.count(":") >= 4:
-                place, _, rest = line.removeprefix(f"{kind}: ").partition(": ")
-                line = f"{place}: {kind}: {rest}"
-        lines.append(line)
-    return lines
+    for kind in ("error", "warning"):
+        if line.startswith(f"{kind}: ") and line.count(":") >= 4:
+            place, _, rest = line.removeprefix(f"{kind}: ").partition(": ")
+            return f"{place}: {kind}: {rest}"
+    return line
 
 
 def _compare(theorems: list[Theorem], lean_dir: Path, write: bool) -> list[str]:
@@ -261,7 +263,8 @@ def _write_json(outcome: Outcome, json_path: str | None) -> None:
         "engine": outcome.engine,
         "modules": outcome.states,
         "messages": [
-            {"file": m.file, "line": m.line, "column": m.column, "kind": m.kind, "text": m.text} for m in outcome.messages
+            {"file": m.file, "line": m.line, "column": m.column, "kind": m.kind, "text": m.text}
+            for m in outcome.messages
         ],
         "theorems": [theorem.as_json() for theorem in outcome.theorems],
         "differences": outcome.differences,

@@ -59,8 +59,16 @@ def parse_module(name: str, path: Path, text: str) -> Module:
             end = position
         elif stripped and stripped != "module" and not stripped.startswith("--"):
             break
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-    return Module(name, path, text[:end], tuple(imports), digest)
+    return Module(name, path, text[:end], tuple(imports), _digest(text))
+
+
+def is_unchanged(module: Module) -> bool:
+    """Whether the file still holds the text that was read: a check that an edit overtook must not be remembered."""
+    return _digest(module.path.read_text(encoding="utf-8")) == module.digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def own_imports(module: Module, modules: Mapping[str, Module]) -> tuple[str, ...]:
@@ -99,7 +107,7 @@ def content_keys(ordered: Iterable[Module], modules: Mapping[str, Module], salt:
     return keys
 
 
-def missing_from_root(modules: Mapping[str, Module], root: str) -> list[str]:
-    """The modules below the folder `root` that the root module does not import."""
-    listed = set(modules[root].imports) if root in modules else set()
+def not_imported(modules: Mapping[str, Module], importer: str, root: str) -> list[str]:
+    """The modules below the folder `root` that the module `importer` does not import."""
+    listed = set(modules[importer].imports) if importer in modules else set()
     return sorted(name for name in modules if name.startswith(root + ".") and name not in listed)

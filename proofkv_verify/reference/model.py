@@ -1,7 +1,8 @@
 """The Llama-style decoder model in balls: one step of one token over earlier rows, every intermediate enclosed.
 
 Order of operations: x = embedding; per layer h = gain * x / sqrt(mean(x^2) + eps), queries and keys turned by RoPE,
-attention over the earlier rows and the token's own (not rounded) row, residual add, RMSNorm, silu(W1 h) * (W3 h) into W2,
+attention over the earlier rows and the token's own (not rounded) row, residual add, RMSNorm, silu(W1 h) * (W3 h) into
+W2,
 residual add. Scores are (gain * head) x, the logits times the RMS of the last residual.
 """
 

@@ -12,7 +12,9 @@ from proofkv_verify.search.batch import Batch, Screened, evaluate
 from proofkv_verify.search.samplers import random_batch, space_of
 from proofkv_verify.verdict import Refuted
 
-_STRUCTURE = (InvalidInputError, IndexError, KeyError)  # a claim refuses a structure it is not about
+# A claim refuses a structure that it is not about, or reads an optional field that is not there.
+_STRUCTURE = (ValueError, IndexError, KeyError, AttributeError)
+_PROBES = 24
 
 
 def refuted(claim: Claim, instance: Instance) -> bool:
@@ -57,7 +59,7 @@ class Screen:
         """The error that every sample of a form ends in, if all do."""
         rng = Random(0)
         found: Exception | None = None
-        for _ in range(6):
+        for _ in range(_PROBES):
             _, batch = random_batch(space_of(self._claim.kind), form, rng, batch=1)
             found = self._attempt(batch)
             if found is None:

@@ -48,7 +48,7 @@ class MutantRow:
 def measure_power(
     mutants: Iterable[Claim],
     engines: Sequence[str] = ENGINES,
-    budget_s: float = 3.0,
+    budget_s: float = 2.0,
     seed: int = 0,
     progress: PowerProgress | None = None,
     workers: int = 1,

@@ -1,9 +1,7 @@
-from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.errors import InvalidInputError
@@ -20,15 +18,6 @@ from tests.bounds.battery import (
 )
 from tests.bounds.logit_facts import (
     CASES,
-    PARTS,
-    SCALES,
-    STEPS,
-    assert_blind_to_order,
-    assert_homogeneous,
-    assert_monotone,
-    assert_sign_blind,
-    assert_sound_and_stable,
-    assert_unread,
     row,
     rows,
     unrotated,
@@ -37,33 +26,6 @@ from tests.quality.test_mutants_logit import logit
 from tests.reference.instances import FACT, norm_above
 
 SLUG = "logit_abs_band_upper"
-
-
-@FACT
-@given(CASES)
-def test_the_bound_contains_the_true_change(data: Instance) -> None:
-    assert_sound_and_stable(SLUG, data)
-
-
-@FACT
-@given(CASES, PARTS, STEPS)
-def test_the_bound_grows_with_each_radius(data: Instance, name: str, by: Fraction) -> None:
-    assert_monotone(SLUG, data, name, by)
-
-
-@FACT
-@given(CASES, SCALES, st.permutations(range(4)))
-def test_scale_factor_sign_and_order_act_as_they_should(data: Instance, factor: Fraction, order: list[int]) -> None:
-    assert_homogeneous(SLUG, data, factor)
-    assert_sign_blind(SLUG, data)
-    assert_blind_to_order(SLUG, data, order)
-    assert_unread(SLUG, data, "norm_radii", "box_radii")
-
-
-@FACT
-@given(CASES)
-def test_the_bound_is_the_same_before_and_after_rotation(data: Instance) -> None:
-    assert_equal(bound_value(SLUG, unrotated(data)), bound_value(SLUG, data))
 
 
 @FACT

@@ -1,7 +1,6 @@
 from fractions import Fraction
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from proofkv_verify.ball import BallMath
 from proofkv_verify.bounds.registry import BOUNDS
@@ -17,15 +16,6 @@ from tests.bounds.battery import (
 )
 from tests.bounds.logit_facts import (
     CASES,
-    PARTS,
-    SCALES,
-    STEPS,
-    assert_blind_to_order,
-    assert_homogeneous,
-    assert_monotone,
-    assert_sign_blind,
-    assert_sound_and_stable,
-    assert_unread,
     row,
     rows,
     unrotated,
@@ -38,32 +28,11 @@ SLUG = "logit_abs_box_upper"
 
 @FACT
 @given(CASES)
-def test_the_bound_contains_the_true_change(data: Instance) -> None:
-    assert_sound_and_stable(SLUG, data)
-
-
-@FACT
-@given(CASES)
 def test_with_an_exact_query_the_bound_is_the_maximum_over_the_corners_of_the_box(data: Instance) -> None:
     size = len(row(data, "box_radii"))
     sure = with_fields(data, query_error=[0] * size, query_radius=0)
     found = [true_fraction(with_fields(sure, key_error=corner)) for corner in corners(row(data, "box_radii"))]
     assert bound_fraction(SLUG, sure) == max(found)
-
-
-@FACT
-@given(CASES, PARTS, STEPS)
-def test_the_bound_grows_with_each_radius(data: Instance, name: str, by: Fraction) -> None:
-    assert_monotone(SLUG, data, name, by)
-
-
-@FACT
-@given(CASES, SCALES, st.permutations(range(4)))
-def test_scale_factor_sign_and_order_act_as_they_should(data: Instance, factor: Fraction, order: list[int]) -> None:
-    assert_homogeneous(SLUG, data, factor)
-    assert_sign_blind(SLUG, data)
-    assert_blind_to_order(SLUG, data, order)
-    assert_unread(SLUG, data, "norm_radii", "band_radii")
 
 
 @FACT

@@ -2,14 +2,12 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from proofkv_verify.ball import BallMath
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.kinds import Instance
 from tests.bounds.battery import (
     assert_contains_truth,
-    assert_equal,
     assert_not_below,
     bound_fraction,
     bound_value,
@@ -19,50 +17,13 @@ from tests.bounds.battery import (
 )
 from tests.bounds.logit_facts import (
     CASES,
-    PARTS,
-    SCALES,
-    STEPS,
-    assert_blind_to_order,
-    assert_homogeneous,
-    assert_monotone,
-    assert_sign_blind,
-    assert_sound_and_stable,
-    assert_unread,
     row,
     rows,
-    unrotated,
 )
 from tests.quality.test_mutants_logit import logit
 from tests.reference.instances import FACT, SMALL, norm_above, vectors
 
 SLUG = "logit_abs_norm_upper"
-
-
-@FACT
-@given(CASES)
-def test_the_bound_contains_the_true_change(data: Instance) -> None:
-    assert_sound_and_stable(SLUG, data)
-
-
-@FACT
-@given(CASES, PARTS, STEPS)
-def test_the_bound_grows_with_each_radius(data: Instance, name: str, by: Fraction) -> None:
-    assert_monotone(SLUG, data, name, by)
-
-
-@FACT
-@given(CASES, SCALES, st.permutations(range(4)))
-def test_scale_factor_sign_and_order_act_as_they_should(data: Instance, factor: Fraction, order: list[int]) -> None:
-    assert_homogeneous(SLUG, data, factor)
-    assert_sign_blind(SLUG, data)
-    assert_blind_to_order(SLUG, data, order)
-    assert_unread(SLUG, data, "box_radii", "band_radii")
-
-
-@FACT
-@given(CASES)
-def test_no_rotation_changes_the_bound(data: Instance) -> None:
-    assert_equal(bound_value(SLUG, unrotated(data)), bound_value(SLUG, data))
 
 
 @FACT

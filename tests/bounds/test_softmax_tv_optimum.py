@@ -11,67 +11,15 @@ from tests.bounds.tv_cases import (
     GUARDS,
     PARTS,
     assert_at_least,
-    assert_contains,
     assert_overlap,
-    assert_precisions_overlap,
     assert_tight,
     facts,
     fractions_of,
-    interval_cases,
-    logit_cases,
     optimum,
-    permuted,
     ratio_case,
     ratio_cases,
-    scaled,
-    split_first,
     value,
-    widened,
 )
-
-
-@facts
-@given(ratio_cases())
-def test_softmax_tv_optimum_contains_exact_tv(case: Instance) -> None:
-    assert_contains(BOUND, case)
-
-
-@facts
-@given(interval_cases())
-def test_softmax_tv_optimum_contains_exact_tv_with_explicit_ends(case: Instance) -> None:
-    assert_contains(BOUND, case)
-
-
-@facts
-@given(logit_cases())
-def test_softmax_tv_optimum_contains_exact_tv_of_logits_and_two_precisions_overlap(case: Instance) -> None:
-    assert_contains(BOUND, case)
-    assert_precisions_overlap(BOUND, case)
-
-
-@facts
-@given(ratio_cases())
-def test_softmax_tv_optimum_is_at_least_the_optimum(case: Instance) -> None:
-    assert_at_least(BOUND, case, optimum(case))
-
-
-@facts
-@given(ratio_cases())
-def test_softmax_tv_optimum_ignores_order_and_common_scale_of_weights(case: Instance) -> None:
-    assert_overlap(value(BOUND, case), value(BOUND, permuted(case)))
-    assert_overlap(value(BOUND, case), value(BOUND, scaled(case, "weights", Fraction(7, 3))))
-
-
-@facts
-@given(ratio_cases(max_tokens=4))
-def test_softmax_tv_optimum_does_not_change_when_a_token_is_split(case: Instance) -> None:
-    assert_overlap(value(BOUND, case), value(BOUND, split_first(case)))
-
-
-@facts
-@given(ratio_cases(), st.integers(0, 4))
-def test_softmax_tv_optimum_does_not_decrease_with_a_ratio(case: Instance, k: int) -> None:
-    assert not (value(BOUND, widened(case, k)) < value(BOUND, case)).value
 
 
 @pytest.mark.parametrize(("case", "factor"), list(zip(GUARDS, ("51/50", "1.01", "1.001", "1.01"), strict=True)))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from proofkv_verify.ball import BallMath, Real, precision
@@ -14,10 +13,11 @@ from proofkv_verify.kinds import Instance, view
 from proofkv_verify.reference.registry import kind_named
 from proofkv_verify.reference.tv_optimum import best_subset
 from proofkv_verify.verdict import Verified
+from tests.profiles import budget
 
 MATH = BallMath()
-facts = settings(derandomize=True, deadline=None, max_examples=30)
-few = settings(facts, max_examples=12)  # for claims that take tens of milliseconds
+facts = budget(30)
+few = budget(12)  # for claims that take tens of milliseconds
 
 # Corners where wrong bounds die: equal weights, one tiny mass, no error, small error, a huge ratio.
 WEIGHTS = st.one_of(st.integers(1, 9), st.sampled_from([1, 999, 999999])).map(Fraction)

@@ -103,7 +103,7 @@ def violations(step: Step, bounds: list[LayerBound], trace: Trace) -> list[str]:
 
 
 def search_violation(step: Step, sets: list[Sets] | None = None, steps: int = 6) -> list[str]:
-    """What the attacks break of the ellipsoid method's bounds on this step; also the true cache, if it is in the sets."""
+    """What the attacks and the true cache break of the ellipsoid method's bounds on this step."""
     known = sets or step.sets
     bounds, _ = layer_bounds(step.model, step.nominal, known)
     traces = [step.true, *attacks(step, known, rivals(step), steps)]

@@ -22,8 +22,8 @@ from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.step_certificate import save_certificate, step_certificate
 from proofkv_verify.errors import CertificateFormatError, InvalidInputError
-from proofkv_verify.reference.matrix import column, matrix, root, square_sum, trace
 from proofkv_verify.reference.enclosure import enclose
+from proofkv_verify.reference.matrix import column, matrix, root, square_sum, trace
 from proofkv_verify.reference.model import Sizes, build, layer_step, rotation
 from proofkv_verify.reference.model import advance as ball_advance
 from proofkv_verify.reference.step_check import check_step, restore
@@ -149,7 +149,9 @@ def test_a_sidecar_made_smaller_is_refuted_by_the_full_rows(model_path: Path, tm
     assert "does not bound" in verdict.reason
 
 
-def test_radii_that_are_too_wide_are_not_believed_whatever_the_certificate_says(model_path: Path, tmp_path: Path) -> None:
+def test_radii_that_are_too_wide_are_not_believed_whatever_the_certificate_says(
+    model_path: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "step.json"
     certified(model_path, out, (12, 16))
 
@@ -186,7 +188,7 @@ def test_an_uncertified_step_has_no_certificate(model_path: Path) -> None:
 
 
 def test_the_fast_trace_is_within_its_noise_of_the_ball_model_half_by_half(model_path: Path) -> None:
-    """Each half is run in balls from the float64 residual stream as stored; the fast half may not be farther than noise."""
+    """Each half runs in balls from the stored float64 residual; the fast half is no farther than the noise."""
     model = load_model(model_path)
     full = FullCache.of_prompt(model, IDS[:-1])
     fast = advance(model, IDS[-1], 29, full.caches)
@@ -196,7 +198,9 @@ def test_the_fast_trace_is_within_its_noise_of_the_ball_model_half_by_half(model
         balls = build(sizes, {name: found.rows() for name, found in file.tensors.items()})
         for layer, (tr, cache) in enumerate(zip(fast.layers, full.caches, strict=True)):
             rows = [[matrix(g) for g in kind.tolist()] for kind in (cache.keys, cache.values)]
-            exact = layer_step(sizes, balls.layers[layer], column(tr.x.tolist()), rotation(sizes, 29), (rows[0], rows[1]))
+            exact = layer_step(
+                sizes, balls.layers[layer], column(tr.x.tolist()), rotation(sizes, 29), (rows[0], rows[1])
+            )
             error = root(square_sum(exact.mid - column(tr.mid.tolist())))
             noise = attention_noise(model.layers[layer], tr)
             assert bool(error < noise)
@@ -227,7 +231,14 @@ def test_the_ball_ellipsoid_is_as_large_as_the_fast_one_within_a_factor(model_pa
 def test_the_reader_agrees_with_safetensors_on_every_dtype(tmp_path: Path) -> None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(3, 2, 5, generator=generator, dtype=torch.float64)
-    made = {"d": x, "f": x.float(), "h": x.half(), "b": x.bfloat16(), "i": torch.arange(6).reshape(2, 3).int(), "v": x[0, 0].clone()}
+    made = {
+        "d": x,
+        "f": x.float(),
+        "h": x.half(),
+        "b": x.bfloat16(),
+        "i": torch.arange(6).reshape(2, 3).int(),
+        "v": x[0, 0].clone(),
+    }
     save_file(made, tmp_path / "x.safetensors")
     found = read_tensors(tmp_path / "x.safetensors")
     for name, tensor in made.items():
@@ -235,7 +246,9 @@ def test_the_reader_agrees_with_safetensors_on_every_dtype(tmp_path: Path) -> No
     assert found.tensors["v"].rows() == [x[0, 0].tolist()]
 
 
-@pytest.mark.parametrize("data", [b"", b"short", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0{}x", b"\x10\0\0\0\0\0\0\0" + b"{" * 16])
+@pytest.mark.parametrize(
+    "data", [b"", b"short", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0{}x", b"\x10\0\0\0\0\0\0\0" + b"{" * 16]
+)
 def test_the_reader_refuses_what_is_no_safetensors_file(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.safetensors").write_bytes(data)
     if data.startswith(b"\x02"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from flint import arb
 
 from proofkv_verify.decode.attention_half import exp_minus_linear
 from proofkv_verify.decode.ellipsoid import (
@@ -15,8 +16,8 @@ from proofkv_verify.decode.ellipsoid import (
     spectral_upper,
     support,
 )
-from proofkv_verify.decode.norm_half import norm_half
 from proofkv_verify.decode.maps import norm_jacobian, silu_parts
+from proofkv_verify.decode.norm_half import norm_half
 from proofkv_verify.decode.silu_range import FOURTH, SECOND, THIRD, derivatives, largest_derivatives
 
 F64 = torch.float64
@@ -100,8 +101,6 @@ def test_row_norms_round_up() -> None:
 
 
 def test_exp_minus_linear_is_above_the_exact_value() -> None:
-    from flint import arb
-
     for x in [0.0, 1e-12, 1e-6, 1e-3, 0.0099999, 0.01, 0.3, 2.0, 8.0]:
         bound = float(exp_minus_linear(torch.tensor([x], dtype=F64))[0])
         exact = arb(x).exp() - 1 - arb(x)

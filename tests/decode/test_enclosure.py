@@ -83,7 +83,8 @@ def test_the_first_order_alone_is_no_bound() -> None:
 
 
 def test_a_divergent_step_says_why_and_is_not_certified() -> None:
-    found = enclose(*(lambda s: (s.model, s.nominal, s.sets))(tiny_step(0, 1)))
+    step = tiny_step(0, 1)
+    found = enclose(step.model, step.nominal, step.sets)
     assert not found.certified
     assert "diverged" in found.reason
     assert found.radii.isinf().all()

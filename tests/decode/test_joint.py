@@ -9,14 +9,15 @@ import torch
 
 from proofkv_verify.decode.attack import push_inside
 from proofkv_verify.decode.ellipsoid import combine
+from proofkv_verify.decode.enclosure import enclose
 from proofkv_verify.decode.full_cache import FullCache, row_of
 from proofkv_verify.decode.joint import JointTail
-from proofkv_verify.decode.loop import Decider, open_cache
-from proofkv_verify.decode.model import Cache, Model, Trace, advance
+from proofkv_verify.decode.loop import Decider, open_cache, plain_step
+from proofkv_verify.decode.model import Cache, Model, Trace, advance, build_model
 from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.tail import RadiusTail
 from tests.decode.harness import depth
-from tests.decode.tiny import tiny_ids, tiny_model
+from tests.decode.tiny import tiny_config, tiny_ids, tiny_model, tiny_tensors
 
 PROMPT = 32
 
@@ -36,7 +37,9 @@ class Watched(JointTail):
         return first, rest
 
 
-def tail_run(seed: int, bits: int, count: int) -> tuple[Model, list[int], FullCache, Watched, list[Trace], list[torch.Tensor], list[bool]]:
+def tail_run(
+    seed: int, bits: int, count: int
+) -> tuple[Model, list[int], FullCache, Watched, list[Trace], list[torch.Tensor], list[bool]]:
     model, ids = tiny_model(2, seed), tiny_ids(PROMPT + count, seed)
     full = FullCache.of_prompt(model, ids[:PROMPT])
     opened = open_cache(full, Scheme((bits, 16), 8))
@@ -49,12 +52,13 @@ def tail_run(seed: int, bits: int, count: int) -> tuple[Model, list[int], FullCa
     return model, ids, full, tail, traces, radii, certified
 
 
-def violations(model: Model, tail: Watched, nominal: Sequence[Trace], moved: Sequence[Trace], radii: Sequence[torch.Tensor]) -> list[str]:
+def violations(
+    tail: Watched, nominal: Sequence[Trace], attacked: Sequence[Trace], radii: Sequence[torch.Tensor]
+) -> list[str]:
     found = []
-    for t, (a, b) in enumerate(zip(nominal, moved, strict=True)):
-        for layer, p in enumerate(tail.seen[t]):
-            if not depth(p, b.layers[layer].mid - a.layers[layer].mid) <= 1:
-                found.append(f"token {t} layer {layer}")
+    for t, (a, b) in enumerate(zip(nominal, attacked, strict=True)):
+        moved = [x.mid - y.mid for x, y in zip(b.layers, a.layers, strict=True)]
+        found += [f"token {t} layer {i}" for i, p in enumerate(tail.seen[t]) if not depth(p, moved[i]) <= 1]
         gaps = [(tr.scores[a.token] - tr.scores) for tr in (a, b)]
         if not bool(((gaps[1] - gaps[0]).abs() <= radii[t] + 1e-12).all()):
             found.append(f"radius of token {t}")
@@ -63,20 +67,20 @@ def violations(model: Model, tail: Watched, nominal: Sequence[Trace], moved: Seq
 
 def rerun(model: Model, caches: list[Cache], ids: Sequence[int]) -> list[Trace]:
     """The tail over other prompt rows, each row stored as the full cache stores it."""
-    full, found = FullCache(model, caches), []
-    for token in ids:
-        found.append(full.step(token))
-    return found
+    full = FullCache(model, caches)
+    return [full.step(token) for token in ids]
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("bits", [8, 11])
 def test_the_true_tail_is_inside_every_ellipsoid_and_radius(seed: int, bits: int) -> None:
     model, ids, full, tail, traces, radii, _ = tail_run(seed, bits, 6)
-    assert violations(model, tail, traces, rerun(model, full.caches, ids[PROMPT:]), radii) == []
+    assert violations(tail, traces, rerun(model, full.caches, ids[PROMPT:]), radii) == []
 
 
-def attacked_prompt(model: Model, ids: list[int], full: FullCache, bits: int, row: torch.Tensor, steps: int) -> list[Cache]:
+def attacked_prompt(
+    model: Model, ids: list[int], full: FullCache, bits: int, row: torch.Tensor, steps: int
+) -> list[Cache]:
     """Prompt rows inside the sets that lower row . x of the last tail token, by gradient through the whole tail."""
     opened = open_cache(full, Scheme((bits, 16), 8))
     base, sets = [opened.cache(i) for i in range(2)], [opened.sets(i) for i in range(2)]
@@ -90,7 +94,10 @@ def attacked_prompt(model: Model, ids: list[int], full: FullCache, bits: int, ro
         (row @ trace.final).backward()
         errors = []
         for (k, v), known in zip(leaves, sets, strict=True):
-            best = [-n[..., None] * g.grad / g.grad.norm(dim=-1, keepdim=True).clamp_min(1e-300) for g, n in ((k, known.key_norm), (v, known.value_norm))]
+            best = [
+                -n[..., None] * g.grad / g.grad.norm(dim=-1, keepdim=True).clamp_min(1e-300)
+                for g, n in ((k, known.key_norm), (v, known.value_norm))
+            ]
             errors.append(push_inside(best[0], best[1], known))
     return [Cache(c.keys + k, c.values + v) for c, (k, v) in zip(base, errors, strict=True)]
 
@@ -103,7 +110,7 @@ def test_attacks_through_the_whole_tail_leave_no_ellipsoid_and_no_radius(seed: i
         for sign in (1, -1):
             row = (model.head[winner] - model.head[rival]) * sign
             caches = attacked_prompt(model, ids, full, 9, row, 3)
-            assert violations(model, tail, traces, rerun(model, caches, ids[PROMPT:]), radii) == []
+            assert violations(tail, traces, rerun(model, caches, ids[PROMPT:]), radii) == []
 
 
 def test_joint_radii_stay_below_independent_radii_deep_in_the_tail() -> None:
@@ -138,15 +145,10 @@ def test_a_full_tail_certifies_nothing_more() -> None:
 
 
 def test_reading_generated_rows_back_as_exact_gives_a_false_certificate() -> None:
-    """The trap: rows of the tail computed from 1-bit pages count as exact once the pages are opened, and the proof lies.
+    """The trap: rows computed from 1-bit pages count as exact once the pages are opened, and the proof lies.
 
     The policies of this package give such a row a radius, or recompute it by a full-cache pass.
     """
-    from proofkv_verify.decode.enclosure import enclose
-    from proofkv_verify.decode.loop import plain_step
-    from proofkv_verify.decode.model import build_model
-    from tests.decode.tiny import tiny_config, tiny_tensors
-
     config = tiny_config(2)
     model, ids = build_model(config, tiny_tensors(config, 13, 1.6), "tiny"), tiny_ids(34, 13)
     full = FullCache.of_prompt(model, ids[:16])

@@ -146,7 +146,7 @@ def test_brute_force_finds_the_cheapest_levels() -> None:
 
 @pytest.mark.parametrize("text", ["", "exactly", "exact:0", "joint:-1", "radius:x", "vericache"])
 def test_an_unknown_policy_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="policy|full-cache passes"):
+    with pytest.raises(InvalidInputError, match=r"policy|full-cache passes"):
         parse_policy(text)
 
 

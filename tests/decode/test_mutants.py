@@ -1,17 +1,20 @@
-"""Planted mistakes on the decoding path: in place of the right code, each is noticed by a check that the right code passes."""
+"""Planted mistakes on the decoding path: each is noticed by a check that the right code passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from proofkv_verify.ball import Real
 from proofkv_verify.decode import opened as opened_module
 from proofkv_verify.decode import pages as pages_module
+from proofkv_verify.decode import planner as planner_module
 from proofkv_verify.decode.attention_half import key_radii
 from proofkv_verify.decode.ellipsoid import combine, image, support
 from proofkv_verify.decode.enclosure import Enclosure
@@ -157,12 +160,10 @@ def identity_dropped(m: Maps) -> Maps:
 
 def turns_wrong_pairs(rotate_rows: Callable[..., Any]) -> bool:
     """The model's RoPE disagrees with the reference's."""
-    from proofkv_verify.ball import Real
-
     vector = [0.5, -1.0, 2.0, 0.25]
     angles = torch.tensor([3.0, 3.0 * 10000 ** (-0.5)], dtype=F64)[:, None]
     found = rotate_rows(torch.tensor(vector, dtype=F64)[:, None], angles.cos(), angles.sin())[:, 0]
-    exact = rotate([Real(v) for v in vector], Rope(theta=__import__("fractions").Fraction(10000), rotary_dim=4), 3)
+    exact = rotate([Real(v) for v in vector], Rope(Fraction(10000), 4), 3)
     return any(abs(float(a) - float(b.ball.mid())) > 1e-12 for a, b in zip(found, exact, strict=True))
 
 
@@ -172,27 +173,75 @@ def interleaved_turn(weights: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 MUTANTS = {
-    "runner_up_only": Mutant("only the closest rival is tested", rule, runner_up_only, certifies([0, 0.5, 0.6], [0, 0.1, 0.9])),
-    "tie_certifies": Mutant("a gap equal to its radius is enough", rule, lambda e: bool((e.gaps >= e.radii)[others(e)].all()), certifies([0, 0.5], [0, 0.5])),
-    "nan_certifies": Mutant("certified unless a radius is shown too large", rule, lambda e: not bool((e.radii > e.gaps)[others(e)].any()), certifies([0, 1], [0, float("nan")])),
-    "no_proof_certifies": Mutant(
-        "the first-order radii are believed", rule, lambda e: bool((e.gaps > e.radii)[others(e)].all()),
-        lambda r: bool(r(Enclosure("first-order", False, 0, torch.tensor([0.0, 1.0], dtype=F64), torch.zeros(2, dtype=F64), ""))),
+    "runner_up_only": Mutant(
+        "only the closest rival is tested", rule, runner_up_only, certifies([0, 0.5, 0.6], [0, 0.1, 0.9])
     ),
-    "root_sum_square": Mutant("independent parts add in squares", combine, lambda parts: torch.stack(parts).sum(0), misses_aligned_points),
-    "largest_part": Mutant("the largest part stands for the sum", combine, lambda parts: max(parts, key=lambda p: float(p.trace())), misses_aligned_points),
+    "tie_certifies": Mutant(
+        "a gap equal to its radius is enough",
+        rule,
+        lambda e: bool((e.gaps >= e.radii)[others(e)].all()),
+        certifies([0, 0.5], [0, 0.5]),
+    ),
+    "nan_certifies": Mutant(
+        "certified unless a radius is shown too large",
+        rule,
+        lambda e: not bool((e.radii > e.gaps)[others(e)].any()),
+        certifies([0, 1], [0, float("nan")]),
+    ),
+    "no_proof_certifies": Mutant(
+        "the first-order radii are believed",
+        rule,
+        lambda e: bool((e.gaps > e.radii)[others(e)].all()),
+        lambda r: bool(
+            r(Enclosure("first-order", False, 0, torch.tensor([0.0, 1.0], dtype=F64), torch.zeros(2, dtype=F64), ""))
+        ),
+    ),
+    "root_sum_square": Mutant(
+        "independent parts add in squares", combine, lambda parts: torch.stack(parts).sum(0), misses_aligned_points
+    ),
+    "largest_part": Mutant(
+        "the largest part stands for the sum",
+        combine,
+        lambda parts: max(parts, key=lambda p: float(p.trace())),
+        misses_aligned_points,
+    ),
     "norm_at_the_centre": Mutant("RMSNorm by its slope at the centre", norm_half, norm_at_the_centre, misses_rmsnorm),
-    "no_dq_dk": Mutant("the product of query and key error is dropped", key_radii, on_radii(lambda k, b: (k, b * 0)), misses_score_moves),
-    "scaled_twice": Mutant("1/sqrt(d) is applied twice", key_radii, on_radii(lambda k, b: (k / 2, b / 2)), misses_score_moves),
-    "group_mean_query": Mutant("the mean query of a group stands for its heads", key_radii, group_mean_query, misses_score_moves),
-    "refined_is_certain": Mutant("an opened page's scores do not move", maps_of, on_maps(lambda m: replace(m, rows=m.rows * 0)), refined_rows_do_not_move),
+    "no_dq_dk": Mutant(
+        "the product of query and key error is dropped",
+        key_radii,
+        on_radii(lambda k, b: (k, b * 0)),
+        misses_score_moves,
+    ),
+    "scaled_twice": Mutant(
+        "1/sqrt(d) is applied twice", key_radii, on_radii(lambda k, b: (k / 2, b / 2)), misses_score_moves
+    ),
+    "group_mean_query": Mutant(
+        "the mean query of a group stands for its heads", key_radii, group_mean_query, misses_score_moves
+    ),
+    "refined_is_certain": Mutant(
+        "an opened page's scores do not move",
+        maps_of,
+        on_maps(lambda m: replace(m, rows=m.rows * 0)),
+        refined_rows_do_not_move,
+    ),
     "own_key_dropped": Mutant("the token's own key does not move", maps_of, on_maps(own_key_dropped), wrong_jacobian),
-    "own_value_dropped": Mutant("the token's own value does not move", maps_of, on_maps(lambda m: with_heads(m, m.heads, own_value(m) * 0)), wrong_jacobian),
-    "own_share_of_each_token": Mutant("the own score is centred by each token's weight", maps_of, on_maps(own_share_of_each_token), wrong_jacobian),
-    "heads_of_another_group": Mutant("query heads read another KV head", maps_of, on_maps(heads_of_another_group), wrong_jacobian),
+    "own_value_dropped": Mutant(
+        "the token's own value does not move",
+        maps_of,
+        on_maps(lambda m: with_heads(m, m.heads, own_value(m) * 0)),
+        wrong_jacobian,
+    ),
+    "own_share_of_each_token": Mutant(
+        "the own score is centred by each token's weight", maps_of, on_maps(own_share_of_each_token), wrong_jacobian
+    ),
+    "heads_of_another_group": Mutant(
+        "query heads read another KV head", maps_of, on_maps(heads_of_another_group), wrong_jacobian
+    ),
     "identity_dropped": Mutant("the residual path is left out", maps_of, on_maps(identity_dropped), wrong_jacobian),
-    "interleaved_rope": Mutant("neighbours turn together in a half-split model", turn, interleaved_turn, turns_wrong_pairs),
-}  # fmt: skip
+    "interleaved_rope": Mutant(
+        "neighbours turn together in a half-split model", turn, interleaved_turn, turns_wrong_pairs
+    ),
+}
 
 
 @pytest.mark.parametrize("name", sorted(MUTANTS))
@@ -220,14 +269,21 @@ def mean_norms(given: Tensor, scheme: Scheme) -> Pages:
     return replace(found, norms=found.norms.mean(-1, keepdim=True).expand_as(found.norms))
 
 
+def finest_norms(given: Tensor, scheme: Scheme) -> Pages:
+    found = compress(given, scheme)
+    return replace(found, norms=found.norms[-1:].expand_as(found.norms))
+
+
 PAGE_MUTANTS = {
     "mean_norm": (pages_module, "compress", mean_norms),
     "sidecar_to_nearest": (pages_module, "half_up", lambda x: x.half().double()),
     "sidecar_of_another_scale": (opened_module, "decode", lambda c, z, w, b: decode(c, z, w * (1 - 2.0**-9), b)),
     "sidecar_of_the_finest_level": (
-        pages_module, "compress", lambda g, s: replace(compress(g, s), norms=compress(g, s).norms[-1:].expand(2, *[-1] * 5)),
+        pages_module,
+        "compress",
+        finest_norms,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", sorted(PAGE_MUTANTS))
@@ -244,7 +300,7 @@ def test_round_to_nearest_can_fall_below_what_it_must_bound() -> None:
 
 
 def test_greedy_is_not_optimal() -> None:
-    """One unit of score 1 or four of score 0.3 meet the target; the threshold rule takes more bits than the best plan."""
+    """The threshold rule raises units of one score together, where the best plan raises one of them."""
     scores = torch.tensor([1.0, 0.45, 0.45, 0.45], dtype=F64)
     levels, ladder, target = torch.full((4,), 4), (4, 8, 16), 1.4
     greedy = plan(scores, levels, ladder, target)
@@ -265,10 +321,8 @@ def test_greedy_is_not_optimal() -> None:
 
 def test_a_prediction_is_never_taken_for_a_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planner may predict anything: the step is enclosed again after the read, and only that decides."""
-    from proofkv_verify.decode import planner
-
     step = tiny_step(3, 4)
-    monkeypatch.setattr(planner, "predict", lambda scores, levels, wanted: scores * 0)
+    monkeypatch.setattr(planner_module, "predict", lambda scores, levels, wanted: scores * 0)
     decision = Decider(step.model).decide(step.opened, step.token)
     assert decision is not None
     assert decision.outcome == "full" or decision.enclosure.certified

@@ -156,7 +156,7 @@ def test_spectral_norm_upper_is_tight_and_not_below_the_singular_value() -> None
 
 @pytest.mark.parametrize("text", ["8:4", "0:8", "4:17", "four", "", "4:4", "int"])
 def test_a_ladder_that_does_not_increase_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="ladder|scheme"):
+    with pytest.raises(InvalidInputError, match=r"ladder|scheme"):
         parse_scheme(text)
 
 

@@ -4,13 +4,14 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any
 
-from hypothesis import assume, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from proofkv_verify.kinds import Instance
+from tests.profiles import budget
 from tests.quality.witnesses import instance
 
-FACT = settings(deadline=None, max_examples=40)
+FACT = budget(40)
 SMALL = st.fractions(min_value=-4, max_value=4, max_denominator=8)
 NUMBERS = st.one_of(SMALL, st.sampled_from([Fraction(0), Fraction(1 << 20), Fraction(-1, 1 << 30)]))
 SLACK = st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 1 << 20), Fraction(1, 3), Fraction(5)])

@@ -10,14 +10,14 @@ import pytest
 
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.certificate import from_json, to_json
-from proofkv_verify.check import replay
+from proofkv_verify.check import Judgement, replay
 from proofkv_verify.claims import claim
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.kinds import Instance
 from proofkv_verify.search import driver
 from proofkv_verify.search.driver import ENGINES, find_counterexample, make_counterexample, refute
 from proofkv_verify.search.result import Clock, EngineError, Found
-from proofkv_verify.verdict import Refuted
+from proofkv_verify.verdict import Inconclusive, Refuted
 from tests.search.claims import PLANTED, branching, mean_without_condition
 
 HARMLESS = Instance("softmax_tv", {"weights": (Fraction(1),), "ratios": (Fraction(2),), "tilts": (Fraction(1),)})
@@ -81,6 +81,22 @@ def test_a_find_that_does_not_replay_is_an_internal_error(monkeypatch):
         find_counterexample(BOUNDS["softmax_tv_mean_upper"], "fuzz", budget_s=1, seed=0)
 
 
+def test_a_find_that_the_checker_refutes_once_but_not_on_replay_is_an_internal_error(monkeypatch):
+    broken = find_counterexample(mean_without_condition, "fuzz", budget_s=30, seed=0).counterexample.instance
+    monkeypatch.setattr(driver, "replay", lambda counterexample, claim: Judgement(Inconclusive("lost")))
+    with pytest.raises(EngineError, match=r"does not replay.*lost"):
+        make_counterexample(mean_without_condition, broken, "fuzz", 0)
+
+
+def test_a_claim_that_fails_in_every_arithmetic_is_bad_input():
+    @claim("softmax_tv", name="typo")
+    def typo(x, m):
+        return m.sum(1)
+
+    with pytest.raises(InvalidInputError, match="typo"):
+        find_counterexample(typo, "fuzz", budget_s=1, seed=0)
+
+
 def test_a_find_outside_the_premises_is_an_internal_error():
     outside = replace(HARMLESS, fields={**HARMLESS.fields, "tilts": (Fraction(9),)})
     with pytest.raises(EngineError, match="premise does not hold"):
@@ -116,6 +132,30 @@ def test_a_claim_for_one_form_of_the_data_is_searched_in_that_form():
 
     found = find_counterexample(largest_radius_over_four, "fuzz", budget_s=30, seed=0).counterexample
     assert "logits_hat" in found.instance.fields
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_claim_that_needs_optional_fields_is_searched_where_they_are(engine):
+    @claim("softmax_tv")
+    def by_kappas_and_earlier_weights(x, m):
+        total = m.sum(x.previous_weights)
+        return (
+            m.max(*x.kappas) - 1 + m.sum(p * (r - 1) for p, r in zip(x.previous_weights, x.ratios, strict=True)) / total
+        )
+
+    found = find_counterexample(by_kappas_and_earlier_weights, engine, budget_s=30, seed=0).counterexample
+    assert {"kappas", "previous_weights"} <= set(found.instance.fields)
+
+
+def test_a_claim_that_refuses_most_structures_is_searched_in_the_others():
+    @claim("softmax_tv")
+    def for_three_tokens(x, m):
+        if len(x.weights) != 3:
+            raise ValueError("three tokens only")
+        return m.const(0)
+
+    found = find_counterexample(for_three_tokens, "fuzz", budget_s=30, seed=0).counterexample
+    assert len(found.instance.fields["weights"]) == 3
 
 
 def test_a_vacuous_claim_survives():

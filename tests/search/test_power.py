@@ -16,7 +16,8 @@ from proofkv_verify.search.power import measure_power, to_json
 
 def test_every_mutant_is_killed_within_its_budget():
     seen = []
-    rows = measure_power(MUTANTS.values(), ("fuzz",), 3.0, 0, lambda row, done, total: seen.append((done, total)))
+    # The budget is wide for a loaded machine; a kill takes a fraction of a second.
+    rows = measure_power(MUTANTS.values(), ("fuzz",), 10.0, 0, lambda row, done, total: seen.append((done, total)))
     assert [row.name for row in rows if not row.killed] == []
     assert [row.name for row in rows] == list(MUTANTS)
     assert seen == [(k, len(MUTANTS)) for k in range(1, len(MUTANTS) + 1)]

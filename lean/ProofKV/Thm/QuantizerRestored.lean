@@ -46,11 +46,11 @@ theorem quantizer_restored_le {x x' d s c oIn oOut cMin cMax low high roundoff :
     · have h3 := mul_le_left (Std.le_of_lt hd) h2
       have h4 : cMax ≤ c := by rw [h1]; exact Std.le_refl _
       simp only [h4, if_true] at m1 m2 ⊢
-      refine Std.le_trans (absV_le.mpr (u := high - (d * c + oIn)) ⟨?_, ?_⟩) (Std.le_trans m2.1 m1.2.1) <;> grind
+      refine Std.le_trans ((absV_le (u := high - (d * c + oIn))).mpr ⟨?_, ?_⟩) (Std.le_trans m2.1 m1.2.1) <;> grind
     · have h3 := mul_le_left (Std.le_of_lt hd) h2
       have h4 : c ≤ cMin := by rw [h1]; exact Std.le_refl _
       simp only [h4, if_true] at m1 m2 ⊢
-      refine Std.le_trans (absV_le.mpr (u := d * c + oIn - low) ⟨?_, ?_⟩) (Std.le_trans m2.2.1 m1.2.1) <;> grind
+      refine Std.le_trans ((absV_le (u := d * c + oIn - low)).mpr ⟨?_, ?_⟩) (Std.le_trans m2.2.1 m1.2.1) <;> grind
   have h1 := absV_add_le (x - (d * c + oIn)) ((d - s) * c + (oIn - oOut) + ((s * c + oOut) - x'))
   have h2 := absV_add_le ((d - s) * c + (oIn - oOut)) ((s * c + oOut) - x')
   have h3 := absV_add_le ((d - s) * c) (oIn - oOut)

@@ -16,7 +16,7 @@ open scoped Classical
 universe u v
 variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.LawfulOrderLT α] [OrderedRing α] {ι : Type v}
 
-/-- **The odds bound is sharp**: for every `κ ≥ 1` two [true, false]ens with masses `1 / (κ + 1)` and `κ / (κ + 1)` and ratios `κ`
+/-- **The odds bound is sharp**: for every `κ ≥ 1` two tokens with masses `1 / (κ + 1)` and `κ / (κ + 1)` and ratios `κ`
 and `1 / κ` attain `(κ - 1) / (κ + 1)` exactly. -/
 theorem tv_odds_attained {κ : α}
     (hκ : 1 ≤ κ) :
