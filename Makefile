@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SLIM := .venv-slim
 CORE_TESTS := tests/core tests/reference tests/bounds tests/quality
 
-.PHONY: setup audit test coverage slim fuzz lint types contracts bench mutants clean
+.PHONY: setup audit test test-long coverage slim fuzz lint types contracts bench mutants clean
 
 setup: $(STAMP)
 
@@ -30,6 +30,9 @@ contracts: $(STAMP)
 
 test: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests -n 2
+
+test-long: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests --long -n 2
 
 # 100 % branch coverage of every module that the checker loads.
 coverage: $(STAMP)

@@ -20,6 +20,8 @@ from proofkv_verify.exact import lift_float
 
 RealLike: TypeAlias = "Real | Fraction | int | float"
 
+_FAR = 11_000  # larger binary exponents are not written out: the text of an exact number has a longest form
+
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
@@ -280,4 +282,16 @@ def _end(value: arb | fmpq, *, upper: bool) -> Fraction | None:
         return None
     mantissa, exponent = end.man_exp()
     m, e = int(mantissa), int(exponent)
+    if abs(e) > _FAR:
+        return _far_end(m, e, upper=upper)
     return Fraction(m << e) if e >= 0 else Fraction(m, 1 << -e)
+
+
+def _far_end(m: int, e: int, *, upper: bool) -> Fraction | None:
+    """A number beyond m 2^e whose exponent fits: exponents of balls have no bound (think of exp(-10^30))."""
+    if e > 0:
+        return None
+    if (m < 0) == upper:
+        return Fraction(0)
+    least = Fraction(1, 1 << (_FAR - m.bit_length()))
+    return least if upper else -least

@@ -106,5 +106,9 @@ def decimal(value: Fraction) -> str:
 
 
 def _decimal_exponent(value: Fraction) -> int:
-    guess = len(str(value.numerator)) - len(str(value.denominator))
-    return guess if value >= Fraction(10) ** guess else guess - 1
+    """The largest e with 10^e <= value, without writing out numbers of very many digits."""
+    bits = value.numerator.bit_length() - value.denominator.bit_length()
+    guess = bits * 30103 // 100000 - 2
+    while value >= Fraction(10) ** (guess + 1):
+        guess += 1
+    return guess

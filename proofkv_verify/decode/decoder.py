@@ -10,6 +10,7 @@ import torch
 from proofkv_verify.decode.full_cache import FullCache, row_of
 from proofkv_verify.decode.loop import ContradictionError, Decider, Decision, open_cache
 from proofkv_verify.decode.meter import Meter, decided, verified
+from proofkv_verify.decode.methods import method_named
 from proofkv_verify.decode.model import Model, Trace, advance, check_ids
 from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
@@ -58,6 +59,7 @@ class CertifiedDecoder:
         method: str = "ellipsoid",
         keep_levels: bool = False,
     ) -> None:
+        method_named(method)
         if method == "first-order":
             raise InvalidInputError("method", "one whose radii are a proof", method)
         self.model, self.scheme, self.keep_levels = model, scheme, keep_levels

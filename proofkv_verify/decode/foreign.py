@@ -1,7 +1,7 @@
 """Models from elsewhere behind the decoder's interface: SmolLM2-135M, and the state of any Llama-type model.
 
-The real-number model that a certificate speaks of is the one with exactly these weights; a float16 or bfloat16 engine that
-runs them rounds every step and is another function.
+The real-number model that a certificate speaks of is the one with exactly these weights; a float16 or bfloat16 engine
+that runs them rounds every step and is another function.
 """
 
 from __future__ import annotations

@@ -150,7 +150,8 @@ def ieee_arithmetic(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         _require_ieee()
-        device = next((a.device.type for a in args if isinstance(a, Tensor)), "cpu")
+        given = (*args, *kwargs.values())  # an autocast missed here would round matrix products to 16 bits
+        device = next((a.device.type for a in given if isinstance(a, Tensor)), "cpu")
         with torch.no_grad(), _without_autocast(device):
             return function(*args, **kwargs)
 

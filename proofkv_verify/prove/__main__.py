@@ -21,9 +21,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--write-theorems", action="store_true", help="write proofs/theorems.json instead of comparing with it"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="resident processes, up to 5 GB of memory each (wasm)")
     chosen = parser.parse_args(arguments)
     return run_prove(
-        chosen.engine, chosen.json, lean_dir=chosen.lean, cache_dir=chosen.cache, write_theorems=chosen.write_theorems
+        chosen.engine,
+        chosen.json,
+        lean_dir=chosen.lean,
+        cache_dir=chosen.cache,
+        write_theorems=chosen.write_theorems,
+        jobs=chosen.jobs,
     )
 
 

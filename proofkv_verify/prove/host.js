@@ -25,7 +25,7 @@ function readByte() {
     if (requests === null) requests = fs.openSync(config.requests, "r");
     const chunk = Buffer.alloc(4096);
     const size = fs.readSync(requests, chunk, 0, chunk.length, null);
-    if (size === 0) return null;
+    if (size === 0) process.exit(0); // The writer is gone.
     pending = chunk.subarray(0, size);
   }
   const byte = pending[0];

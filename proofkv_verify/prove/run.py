@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +24,7 @@ from proofkv_verify.prove.messages import (
     theorem_changes,
     theorems_json,
 )
+from proofkv_verify.prove.schedule import run_all
 from proofkv_verify.prove.sources import (
     Module,
     content_keys,
@@ -65,6 +68,7 @@ def run_prove(
     lean_dir: Path | None = None,
     cache_dir: Path | None = None,
     write_theorems: bool = False,
+    jobs: int = 1,
 ) -> int:
     """Check all Lean proofs and their axioms, and print the result.
 
@@ -74,13 +78,16 @@ def run_prove(
         lean_dir: the Lean project; default is `lean/` beside the package.
         cache_dir: downloads and object files; default is the user's cache folder.
         write_theorems: write the table of theorems instead of comparing it with the committed one.
+        jobs: resident processes of the wasm engine, up to 5 GB of memory each.
 
     Returns:
         0 proved, 1 a proof, the audit or the comparison fails, 2 bad usage, 3 no Lean to be had.
     """
     text = sys.stderr if json_path == "-" else sys.stdout
     try:
-        outcome = _prove(engine, lean_dir or _default_lean_dir(), cache_dir or default_cache(), write_theorems, text)
+        outcome = _prove(
+            engine, lean_dir or _default_lean_dir(), cache_dir or default_cache(), write_theorems, jobs, text
+        )
     except SolverUnavailableError as error:
         print(f"no Lean: {error}", file=sys.stderr)
         return NO_LEAN
@@ -99,9 +106,11 @@ def _default_lean_dir() -> Path:
     return Path(__file__).resolve().parents[2] / "lean"
 
 
-def _prove(engine: str, lean_dir: Path, cache: Path, write: bool, text: IO[str]) -> Outcome:
+def _prove(engine: str, lean_dir: Path, cache: Path, write: bool, jobs: int, text: IO[str]) -> Outcome:
     if engine not in ("auto", "lake", "wasm"):
         raise InvalidInputError("engine", "auto, lake or wasm", engine)
+    if jobs < 1:
+        raise InvalidInputError("jobs", "at least 1", jobs)
     start = time.monotonic()
     modules = read_modules(lean_dir)
     lake = find_lake()
@@ -110,7 +119,7 @@ def _prove(engine: str, lean_dir: Path, cache: Path, write: bool, text: IO[str])
     if lake is not None and engine != "wasm":
         outcome = _prove_lake(lake, lean_dir, modules, cache, text)
     else:
-        outcome = _prove_wasm(lean_dir, modules, cache, text)
+        outcome = _prove_wasm(lean_dir, modules, cache, jobs, text)
     for importer in (_ROOT, f"{_ROOT}Audit"):
         missing = not_imported(modules, importer, _ROOT)
         outcome.differences += [f"{name}: not imported by {importer}.lean" for name in missing]
@@ -120,7 +129,7 @@ def _prove(engine: str, lean_dir: Path, cache: Path, write: bool, text: IO[str])
     return outcome
 
 
-def _prove_wasm(lean_dir: Path, modules: dict[str, Module], cache: Path, text: IO[str]) -> Outcome:
+def _prove_wasm(lean_dir: Path, modules: dict[str, Module], cache: Path, jobs: int, text: IO[str]) -> Outcome:
     lean = prepare_wasm(cache, lambda line: print(line, file=text, flush=True))
     place = hashlib.sha256(str(lean_dir.resolve()).encode()).hexdigest()[:16]
     out_dir = cache / "build" / place
@@ -128,14 +137,18 @@ def _prove_wasm(lean_dir: Path, modules: dict[str, Module], cache: Path, text: I
     keys = content_keys(ordered, modules, _salt(lean))
     stamps = _Stamps(out_dir / "keys.json")
     outcome = Outcome("wasm")
-    with wasm_checker(lean, lean_dir, out_dir) as checker:
-        for module in ordered:
+    with ExitStack() as stack:
+        checkers = [stack.enter_context(wasm_checker(lean, lean_dir, out_dir)) for _ in range(jobs)]
+
+        def check(worker: int, module: Module) -> None:
             begin = time.monotonic()
-            state = _state(module, modules, keys, stamps, checker, out_dir, outcome)
+            state = _state(module, modules, keys, stamps, checkers[worker], out_dir, outcome)
             outcome.states[module.name] = state
             took = f"  {time.monotonic() - begin:.1f} s" if state in ("ok", "FAILED") else ""
             print(f"{state:8}{module.name}{took}", file=text, flush=True)
-    outcome.peak_bytes = checker.peak_bytes
+
+        run_all(modules, jobs, check)
+    outcome.peak_bytes = sum(checker.peak_bytes for checker in checkers)
     table = out_dir / _TABLE
     if table.exists() and all(state in ("ok", "cached") for state in outcome.states.values()):
         outcome.theorems = read_theorems(table)
@@ -218,6 +231,7 @@ class _Stamps:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock = threading.Lock()
         try:
             self._keys: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -227,12 +241,14 @@ class _Stamps:
         return self._keys.get(name) == key
 
     def forget(self, name: str) -> None:
-        if self._keys.pop(name, None) is not None:
-            self._save()
+        with self._lock:
+            if self._keys.pop(name, None) is not None:
+                self._save()
 
     def record(self, name: str, key: str) -> None:
-        self._keys[name] = key
-        self._save()
+        with self._lock:
+            self._keys[name] = key
+            self._save()
 
     def _save(self) -> None:
         part = self._path.with_suffix(".part")

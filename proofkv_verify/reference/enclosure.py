@@ -117,7 +117,7 @@ def attention(layer: Layer, step: LayerStep, known: Sequence[Radii], p: arb_mat)
     whole, parts = scale(identity(step.x.nrows()), arb(0)), []
     for at in range(len(step.heads)):
         kv = at // group
-        jacobian, rest = _head(step, at, known[kv], b, layer.wv[kv])
+        jacobian, rest = head_terms(step, at, known[kv], b, layer.wv[kv])
         whole = whole + layer.wo[at] * jacobian
         parts.append(layer.wo[at] * rest * layer.wo[at].transpose())
     half = identity(step.x.nrows()) + whole * front.jacobian
@@ -125,7 +125,7 @@ def attention(layer: Layer, step: LayerStep, known: Sequence[Radii], p: arb_mat)
     return combine([half * p * half.transpose(), *moved, *parts])
 
 
-def _head(step: LayerStep, at: int, known: Radii, b: arb_mat, wv: arb_mat) -> tuple[arb_mat, arb_mat]:
+def head_terms(step: LayerStep, at: int, known: Radii, b: arb_mat, wv: arb_mat) -> tuple[arb_mat, arb_mat]:
     """One head: Jacobian of its output by the normalised input, and the ellipsoid of all else."""
     head, wq, wk = step.heads[at], step.wq[at], step.wk[at * len(step.wk) // len(step.heads)]
     tau, n = arb(head.q.nrows()).rsqrt(), len(head.p)

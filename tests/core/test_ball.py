@@ -173,3 +173,17 @@ def test_precision_is_local() -> None:
 def test_representations_show_the_value() -> None:
     assert repr(Real(Fraction(1, 3))) == "Real(1/3)"
     assert repr(Truth(None)) == "Truth(None)"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ends_of_numbers_beyond_all_exponents_stay_outward(sign: int) -> None:
+    tiny = sign * M.exp(-(10**30))
+    lower, upper = tiny.lower(), tiny.upper()
+    assert lower is not None
+    assert upper is not None
+    assert (lower, upper) == (min(lower, 0), max(upper, 0))
+    assert 0 < upper - lower < Fraction(1, 2**8000)
+    huge = sign * M.exp(10**30)
+    assert huge.lower() is None
+    assert huge.upper() is None
+    assert bool(huge > 0) == (sign > 0)

@@ -15,15 +15,17 @@ from proofkv_verify.ball import precision
 from proofkv_verify.decode.config import MODEL_FORMAT
 from proofkv_verify.decode.enclosure import layer_bounds
 from proofkv_verify.decode.full_cache import FullCache
-from proofkv_verify.decode.loop import Decider, open_cache
+from proofkv_verify.decode.loop import Decider, open_cache, plain_step
+from proofkv_verify.decode.maps import all_maps
 from proofkv_verify.decode.model import Model, advance, load_model, mlp_output
 from proofkv_verify.decode.noise import attention_noise, mlp_noise, row_noise
 from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.step_certificate import save_certificate, step_certificate
 from proofkv_verify.errors import CertificateFormatError, InvalidInputError
-from proofkv_verify.reference.enclosure import enclose
-from proofkv_verify.reference.matrix import column, matrix, root, square_sum, trace
+from proofkv_verify.reference.enclosure import enclose, head_terms
+from proofkv_verify.reference.matrix import column, identity, matrix, root, square_sum
+from proofkv_verify.reference.matrix import trace as trace_of
 from proofkv_verify.reference.model import Sizes, build, layer_step, rotation
 from proofkv_verify.reference.model import advance as ball_advance
 from proofkv_verify.reference.step_check import check_step, restore
@@ -212,6 +214,27 @@ def test_the_fast_trace_is_within_its_noise_of_the_ball_model_half_by_half(model
             assert bool(root(square_sum(exact.after - column(after.tolist()))) < allowed)
 
 
+def test_the_ball_jacobian_of_a_head_is_the_fast_one(model_path: Path, tmp_path: Path) -> None:
+    """The fast one equals automatic differentiation (`test_maps`), so neither copy can carry a slip of its own."""
+    model, opened = certified(model_path, tmp_path / "step.json", (12, 16))
+    file, stored = read_tensors(model_path), read_tensors(tmp_path / "step.safetensors")
+    config = model.config
+    sizes = Sizes(2, config.num_heads, config.num_kv_heads, config.head_dim, config.rope_theta, config.rms_norm_eps)
+    trace, sets, _ = plain_step(model, opened, IDS[-1])
+    with precision(192):
+        balls = build(sizes, {name: found.rows() for name, found in file.tensors.items()})
+        pages = restore(stored.tensors)
+        steps = ball_advance(balls, IDS[-1], 29, pages.keys, pages.values)
+        for layer, fast in enumerate(all_maps(model.layers, trace, sets)):
+            b = identity(config.hidden_size, 0)
+            for head, kv in enumerate(fast.of.tolist()):
+                wv = balls.layers[layer].wv[kv]
+                jacobian, _ = head_terms(steps[layer], head, pages.known[layer][kv], b, wv)
+                exact = torch.tensor([[float(x.mid()) for x in row] for row in jacobian.tolist()], dtype=torch.float64)
+                whole = fast.heads[head] + fast.trace.p[head, -1] * fast.layer.wv[kv]
+                assert (exact - whole).abs().max() < 1e-9
+
+
 def test_the_ball_ellipsoid_is_as_large_as_the_fast_one_within_a_factor(model_path: Path, tmp_path: Path) -> None:
     model, opened = certified(model_path, tmp_path / "step.json", (12, 16))
     file, stored = read_tensors(model_path), read_tensors(tmp_path / "step.safetensors")
@@ -223,7 +246,7 @@ def test_the_ball_ellipsoid_is_as_large_as_the_fast_one_within_a_factor(model_pa
         balls = build(sizes, {name: found.rows() for name, found in file.tensors.items()})
         pages = restore(stored.tensors)
         steps = ball_advance(balls, IDS[-1], 29, pages.keys, pages.values)
-        size = float(root(trace(enclose(balls.layers, steps, pages.known))).mid())
+        size = float(root(trace_of(enclose(balls.layers, steps, pages.known))).mid())
     fast = float(bounds[-1].mlp.out.trace().sqrt())
     assert fast / 1.1 < size < fast * 2
 

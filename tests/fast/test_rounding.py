@@ -162,5 +162,7 @@ def test_autocast_and_gradients_do_not_reach_the_arithmetic():
     expected = logit_abs_norm_upper(queries, radii, 0.25)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = logit_abs_norm_upper(queries.requires_grad_(), radii, 0.25)
+        by_name = logit_abs_norm_upper(queries=queries, radii=radii, softmax_scale=0.25)
     assert torch.equal(found, expected)
+    assert torch.equal(by_name, expected)
     assert not found.requires_grad

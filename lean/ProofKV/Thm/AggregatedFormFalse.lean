@@ -39,5 +39,9 @@ theorem aggregated_form_false {R G : Rat}
   have h3 : (48 : Rat) / 100 ≤ R / 10000 / ((R + 9999) / 10000) := le_div (by grind) (by grind)
   grind
 
+example : True := by
+  have := aggregated_form_false (R := 10000) (G := 1) (by grind) (by grind)
+  trivial
+
 end ProofKV
 end

@@ -50,5 +50,9 @@ theorem dispersion_form_false {r : Rat}
     (by grind) (by grind)
   grind
 
+example : True := by
+  have := dispersion_form_false (r := 11 / 10) (by grind) (by grind)
+  trivial
+
 end ProofKV
 end

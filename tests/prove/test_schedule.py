@@ -1,0 +1,56 @@
+"""Modules are checked after their imports, by any number of workers."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from proofkv_verify.prove.schedule import run_all
+from proofkv_verify.prove.sources import Module, parse_module
+
+
+def make(name: str, *imports: str) -> Module:
+    header = "module\n\n" + "".join(f"import {i}\n" for i in imports)
+    return parse_module(name, Path("x.lean"), header)
+
+
+MODULES = {
+    module.name: module
+    for module in (make("A"), make("B", "A"), make("C", "A"), make("D", "B", "C"), make("E"), make("F", "E", "D"))
+}
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_every_module_is_checked_once_and_after_its_imports(jobs: int) -> None:
+    order: list[str] = []
+    lock = threading.Lock()
+
+    def check(worker: int, module: Module) -> None:
+        with lock:
+            assert all(name in order for name in module.imports)
+            order.append(module.name)
+
+    run_all(MODULES, jobs, check)
+    assert sorted(order) == sorted(MODULES)
+
+
+def test_two_workers_check_independent_modules_at_the_same_time() -> None:
+    together = threading.Barrier(2, timeout=10)
+
+    def check(worker: int, module: Module) -> None:
+        if module.name in ("A", "E"):
+            together.wait()
+
+    run_all(MODULES, 2, check)
+    assert together.n_waiting == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_in_a_worker_ends_the_run(jobs: int) -> None:
+    def check(worker: int, module: Module) -> None:
+        raise RuntimeError(module.name)
+
+    with pytest.raises(RuntimeError):
+        run_all(MODULES, jobs, check)
