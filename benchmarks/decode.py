@@ -1,7 +1,7 @@
 """Certified decoding on the shipped models: what is certified at which width, what refinement reads, how tight it is.
 
-    python benchmarks/decode.py --out benchmarks/decode.md            # all sections, about 15 CPU minutes
-    python benchmarks/decode.py --sections widths,time --steps 8      # some of them, fewer steps
+    python -m benchmarks.decode --out benchmarks/decode.md            # all sections, about 30 CPU minutes
+    python -m benchmarks.decode --sections widths,time --steps 8      # some of them, fewer steps
 
 Steps are teacher-forced on held-out text, four positions (256, 300, 340, 380) of each window, exact tail, page 16. They
 are correlated: take +-7 points as the noise of a fraction over 48 steps. The table is written again after each section.
@@ -15,69 +15,24 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import torch
 
-from proofkv_verify.decode.adjoint import pull_back
-from proofkv_verify.decode.attack import attack_gap
-from proofkv_verify.decode.decoder import CertifiedDecoder
-from proofkv_verify.decode.enclosure import Enclosure, enclose, layer_bounds, rivals_by_gap
-from proofkv_verify.decode.full_cache import FullCache
-from proofkv_verify.decode.joint import JointTail
-from proofkv_verify.decode.loop import Decider, open_cache, plain_step
+from benchmarks.decode_proofs import planning, policies, soundness, tails, tightness
+from benchmarks.decode_report import Report, markdown, opened_step
+from proofkv_verify.decode.enclosure import Enclosure, enclose, rivals_by_gap
+from proofkv_verify.decode.loop import Decider
 from proofkv_verify.decode.maps import all_maps
 from proofkv_verify.decode.methods import METHODS
 from proofkv_verify.decode.model import MODELS, Model, Trace, advance, load_model
-from proofkv_verify.decode.opened import Opened, Sets
+from proofkv_verify.decode.opened import Sets
 from proofkv_verify.decode.pages import Scheme
-from proofkv_verify.decode.windows import WindowStep, window, window_steps
+from proofkv_verify.decode.windows import WindowStep, window_steps
 
 LADDERS = ((8, 16), (6, 16), (4, 16), (4, 8, 16), (4, 6, 8, 10, 12, 16))
-Row = list[str]
-
-
-@dataclass
-class Report:
-    """Sections of the table; soundness counters over all of them."""
-
-    path: Path | None
-    sections: dict[str, list[Row]] = field(default_factory=dict)
-    certified: int = 0
-    false: int = 0
-    attacks: int = 0
-    broken: int = 0
-
-    def add(self, title: str, rows: list[Row]) -> None:
-        """Takes a section, or a longer version of it, and writes the whole table again."""
-        self.sections[title] = rows
-        if self.path is not None:
-            parts = [line for name, found in self.sections.items() for line in _markdown(name, found)]
-            counts = (
-                f"False certificates: {self.false} of {self.certified} certified steps. "
-                f"Attacks inside the sets: {self.attacks}, of which {self.broken} left a bound."
-            )
-            self.path.write_text("\n".join(["# Certified decoding: measured", "", counts, "", *parts]))
-
-    def count(self, certified: bool, winner: int, true: int) -> None:
-        """Counts a certified step and whether it was false."""
-        self.certified += certified
-        self.false += certified and winner != true
-
-
-def _markdown(title: str, rows: list[Row]) -> list[str]:
-    head, *body = rows
-    table = ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
-    return [f"## {title}", "", *table, ""]
-
-
-def opened_step(model: Model, step: WindowStep, scheme: Scheme) -> tuple[Opened, Trace, list[Sets]]:
-    """The prefix in pages, the nominal step and its sets."""
-    opened = step.opened(scheme)
-    trace, sets, _ = plain_step(model, opened, step.token)
-    return opened, trace, sets
 
 
 def widths(report: Report, models: dict[int, Model], steps: int) -> None:
@@ -193,154 +148,6 @@ def _ladder(report: Report, model: Model, step: WindowStep, scheme: Scheme) -> t
     )  # fmt: skip
 
 
-def tightness(report: Report, models: dict[int, Model], steps: int) -> None:
-    """The best attack inside a set over the radius for the same set, hardest rival, 12 Frank-Wolfe steps."""
-    rows = [["model", "width", "set", "best attack / radius: median", "10 %", "90 %", "steps with a bound"]]
-    for layers, model in models.items():
-        for bits in (8, 10):
-            for kind in ("norm", "all"):
-                ratios = [
-                    r
-                    for step in window_steps(model, steps)
-                    if (r := _tight(report, model, step, bits, kind)) is not None
-                ]
-                if not ratios:
-                    continue
-                low, high = sorted(ratios)[len(ratios) // 10], sorted(ratios)[(9 * len(ratios)) // 10]
-                name = {"norm": "token norms", "all": "all sidecars"}[kind]
-                rows.append(
-                    [
-                        f"{layers} layers",
-                        f"int{bits}",
-                        name,
-                        f"{statistics.median(ratios):.2f}",
-                        f"{low:.2f}",
-                        f"{high:.2f}",
-                        f"{len(ratios)} of {steps}",
-                    ]
-                )
-                report.add(f"Tightness, {steps} steps", rows)
-
-
-def _tight(report: Report, model: Model, step: WindowStep, bits: int, kind: str) -> float | None:
-    opened, trace, sets = opened_step(model, step, Scheme((bits, 16)))
-    if kind == "norm":
-        sets = [
-            replace(
-                s,
-                key_box=s.key_norm[..., None].expand_as(s.key_box),
-                value_box=s.value_norm,
-                key_sigma=s.key_sigma * 1e3,
-                value_sigma=s.value_sigma * 1e3,
-            )
-            for s in sets
-        ]
-    found = enclose(model, trace, sets)
-    bounds, reason = layer_bounds(model, trace, sets)
-    if reason:
-        return None
-    row = model.head[found.winner] - model.head[found.hardest]
-    radius = float(pull_back(bounds, row[None])[0])
-    caches = [opened.cache(i) for i in range(len(model.layers))]
-    attack = attack_gap(model, step.token, caches, sets, row)
-    moved = float(row @ trace.final) - attack.gap
-    report.attacks += 1
-    outside = any(
-        not float((a.mid - b.maps.trace.mid) @ torch.linalg.solve(b.attention.out, a.mid - b.maps.trace.mid)) <= 1
-        for a, b in zip(attack.trace.layers, bounds, strict=True)
-    )
-    flipped = found.certified and attack.trace.token != found.winner
-    report.broken += outside or flipped or moved > radius
-    return moved / radius
-
-
-def tails(report: Report, models: dict[int, Model], steps: int) -> None:
-    """The joint tail over 32 teacher-forced tokens, without and with full-cache passes."""
-    settings = [(4, 10, 32), (4, 9, 32), (4, 8, 32), (4, 8, 8), (4, 8, 4), (2, 8, 32), (2, 10, 32)]
-    rows = [
-        ["model", "width", "full-cache pass every", "certified", "per sequence", "first failure", "seconds a token"]
-    ]
-    count = max(1, steps // 12)
-    for layers, bits, every in settings:
-        if layers not in models:
-            continue
-        runs = [_tail(report, models[layers], index, bits, every) for index in range(count)]
-        flat = [ok for run, _ in runs for ok in run]
-        first = [next((i for i, ok in enumerate(run) if not ok), len(run)) for run, _ in runs]
-        seconds = statistics.fmean(s for _, s in runs)
-        rows.append([
-            f"{layers} layers", f"int{bits}", "-" if every == 32 else str(every), f"{sum(flat) / len(flat):.2f}",
-            " ".join(f"{sum(run) / len(run):.2f}" for run, _ in runs), " ".join(map(str, first)), f"{seconds:.2f}",
-        ])  # fmt: skip
-        report.add(f"Joint tail, 256 + 32 tokens, {count} sequences", rows)
-
-
-def _tail(report: Report, model: Model, index: int, bits: int, every: int) -> tuple[list[bool], float]:
-    """Steps certified over the greedy tokens of the full cache, which are fed whatever the certificates say."""
-    ids = window(index)[:257]
-    full = FullCache.of_prompt(model, ids[:256])
-    opened, token, found, spent = open_cache(full, Scheme((bits, 16))), ids[256], [], 0.0
-    for start in range(0, 32, every):
-        tail = JointTail(model, every)
-        for _ in range(start, min(start + every, 32)):
-            began = time.process_time()
-            decision, certified = tail.step(opened, token)
-            spent += time.process_time() - began
-            trace = full.step(token)
-            found.append(certified)
-            report.count(certified, decision.token, trace.token)
-            token = trace.token
-        opened.drop_uncertain()
-        for _ in range(start, min(start + every, 32)):
-            _append_exact(opened, full)
-    return found, spent / 32
-
-
-def _append_exact(opened: Opened, full: FullCache) -> None:
-    at = opened.num_tokens
-    keys = torch.stack([c.keys[:, at] for c in full.caches])
-    opened.append(torch.stack([keys, torch.stack([c.values[:, at] for c in full.caches])]))
-
-
-def policies(report: Report, models: dict[int, Model], steps: int) -> None:
-    """Tokens per full-cache pass when passes come on failure only, and the honest competitor."""
-    rows = [
-        [
-            "model",
-            "policy",
-            "ladder",
-            "tokens",
-            "certified",
-            "passes on failure",
-            "tokens per pass",
-            "bytes to decide / full",
-            "all bytes / full",
-        ]
-    ]
-    for policy, levels in (
-        ("joint", (10, 16)),
-        ("joint", (9, 16)),
-        ("joint:8", (8, 16)),
-        ("radius", (10, 16)),
-        ("exact:16", (4, 16)),
-    ):
-        model = models[4]
-        runs = [
-            CertifiedDecoder(model, Scheme(levels), policy).generate(window(i)[:256], 32)
-            for i in range(max(1, steps // 24))
-        ]
-        total = [r.summary for r in runs]
-        tokens, passes = sum(s.steps for s in total), sum(r.anchor_bits > 0 for run in runs for r in run.records)
-        read, anchors, whole = (sum(getattr(s, k) for s in total) for k in ("bytes_read", "anchor_bytes", "full_bytes"))
-        proved = sum(s.certified + s.refined for s in total) / tokens
-        rows.append([
-            "4 layers", policy, ":".join(map(str, levels)), str(tokens), f"{proved:.2f}",
-            str(sum(s.anchored for s in total)),
-            f"{tokens / passes:.1f}" if passes else "no pass", f"{read / whole:.2f}", f"{(read + anchors) / whole:.2f}",
-        ])  # fmt: skip
-        report.add("Tail policies, 32 tokens from 256", rows)
-
-
 def times(report: Report, models: dict[int, Model], steps: int) -> None:
     """CPU time of one thread: certificate over the plain float64 forward pass, by method, depth and context."""
     rows = [["model", "context", "plain ms", *(f"{name}" for name in METHODS), "Jacobians only"]]
@@ -370,9 +177,9 @@ def _cpu(call: Callable[[], object], repeat: int) -> float:
 
 SECTIONS: dict[str, Callable[[Report, dict[int, Model], int], None]] = {
     "widths": widths, "methods": methods, "ladders": ladders, "tightness": tightness, "tails": tails,
-    "policies": policies, "time": times,
+    "policies": policies, "time": times, "soundness": soundness, "planning": planning,
 }  # fmt: skip
-DIVISORS = {"methods": 6, "ladders": 2, "tightness": 4}
+DIVISORS = {"methods": 6, "ladders": 2, "tightness": 4, "planning": 8}
 
 
 def main() -> None:
@@ -389,7 +196,7 @@ def main() -> None:
     report = Report(args.out)
     for name in args.sections.split(","):
         SECTIONS[name](report, models, max(1, args.steps // DIVISORS.get(name, 1)))
-    print("\n".join(line for title, rows in report.sections.items() for line in _markdown(title, rows)))
+    print("\n".join(line for title, rows in report.sections.items() for line in markdown(title, rows)))
     print(
         f"false certificates: {report.false} of {report.certified}; attacks: {report.attacks}, broken: {report.broken}"
     )

@@ -3,7 +3,7 @@ module
 public meta import Lean.Elab.Command
 public meta import Lean.Util.CollectAxioms
 public meta import Lean.DeclarationRange
-public meta import Lean.DocString.Extension
+public meta import Lean.DocString
 import all ProofKV.Base
 import all ProofKV.Lemmas.Argmax
 import all ProofKV.Lemmas.Check
@@ -151,6 +151,11 @@ public meta section
 /-- The axioms that the development may use. -/
 def allowedAxioms : List Name := [``propext, ``Classical.choice, ``Quot.sound]
 
+/-- The axioms that are not allowed. -/
+def notAllowed : List Name → List Name
+  | [] => []
+  | a :: as => if allowedAxioms.contains a then notAllowed as else a :: notAllowed as
+
 /-- A list of strings as one line. -/
 def joinNames : List Name → String
   | [] => ""
@@ -167,34 +172,44 @@ def isAxiomConst (env : Environment) (c : Name) : Bool :=
   | some _ => false
   | none => !(env.find? c).isSome
 
-/-- The constants that a declaration uses in its type and its body. -/
-def usedBy (ci : ConstantInfo) : Array Name :=
+/-- The entries of an array from an index on, before the entries of a list. -/
+def prepend (names : Array Name) (i : Nat) (acc : List Name) : List Name :=
+  if h : i < names.size then prepend names (i + 1) (names[i] :: acc) else acc
+termination_by names.size - i
+
+/-- The constants that a declaration uses in its type and its body, before the entries of a list. -/
+def usedBy (ci : ConstantInfo) (acc : List Name) : List Name :=
+  let acc := prepend ci.type.getUsedConstants 0 acc
   match ci.value? (allowOpaque := true) with
-  | some v => ci.type.getUsedConstants ++ v.getUsedConstants
-  | none => ci.type.getUsedConstants
+  | some v => prepend v.getUsedConstants 0 acc
+  | none => acc
 
 /-- Appends a name that is not yet there. -/
 def insertName (n : Name) (ns : List Name) : List Name := if ns.contains n then ns else n :: ns
 
-/-- The constants that each own declaration uses directly. -/
-def directUses (env : Environment) : List Name → NameMap (List Name) → NameMap (List Name)
-  | [], acc => acc
-  | n :: rest, acc =>
-    match env.find? n with
-    | some ci => directUses env rest (acc.insert n (usedBy ci).toList)
-    | none => directUses env rest (acc.insert n [])
-
-/-- Walks all constants reachable from a work list through own declarations; the names seen and the axioms met. -/
-partial def reach (env : Environment) (uses : NameMap (List Name)) : List Name → NameSet → List Name → NameSet × List Name
-  | [], seen, ax => (seen, ax)
+/-- Walks all constants reachable from a work list through own declarations; the axioms met. -/
+partial def reach (env : Environment) (own : NameSet) : List Name → NameSet → List Name → List Name
+  | [], _, ax => ax
   | n :: rest, seen, ax =>
-    if seen.contains n then reach env uses rest seen ax
+    if seen.contains n then reach env own rest seen ax
     else
       let seen := seen.insert n
       let ax := if isAxiomConst env n then insertName n ax else ax
-      match uses.find? n with
-      | some used => reach env uses (used ++ rest) seen ax
-      | none => reach env uses rest seen ax
+      if own.contains n then
+        match env.find? n with
+        | some ci => reach env own (usedBy ci rest) seen ax
+        | none => reach env own rest seen (insertName n ax)
+      else reach env own rest seen ax
+
+/-- The axioms of one declaration: what Lean's own collector reports, without constants that are no axioms. -/
+def axiomsOf (env : Environment) (n : Name) : List Name :=
+  let (_, s) := ((CollectAxioms.collect n).run env).run {}
+  onlyAxioms (prepend s.axioms 0 [])
+where
+  /-- The axioms among some constants. -/
+  onlyAxioms : List Name → List Name
+    | [] => []
+    | a :: as => if isAxiomConst env a then a :: onlyAxioms as else onlyAxioms as
 
 /-- The own constants of one module that are theorems or axioms, by index. -/
 def namesFrom (names : Array Name) (i : Nat) (acc : NameSet) : NameSet :=
@@ -212,16 +227,14 @@ termination_by mods.size - i
 def quoteJson (s : String) : String := (Json.str s).compress
 
 /-- One theorem of the table as a JSON object. -/
-def theoremJson (env : Environment) (uses : NameMap (List Name)) (mod n : Name) (ci : ConstantInfo) : CommandElabM String := do
+def theoremJson (env : Environment) (mod n : Name) (ci : ConstantInfo) : CommandElabM String := do
   let ty ← liftTermElabM (Meta.ppExpr ci.type)
   let doc := (← findDocString? env n).getD ""
   let line := match ← findDeclarationRanges? n with
     | some r => r.range.pos.line
     | none => 0
-  let (_, ax) := reach env uses [n] {} []
-  let sorted := (ax.toArray.qsort Name.lt).toList
   return "{\"name\": " ++ quoteJson n.toString ++ ", \"module\": " ++ quoteJson mod.toString ++ ", \"line\": " ++ toString line ++
-    ", \"axioms\": [" ++ quoteList sorted ++ "], \"doc\": " ++ quoteJson doc ++ ", \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
+    ", \"axioms\": [" ++ quoteList (axiomsOf env n) ++ "], \"doc\": " ++ quoteJson doc ++ ", \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
 where
   /-- Quoted names, separated by commas. -/
   quoteList : List Name → String
@@ -230,24 +243,24 @@ where
     | a :: as => quoteJson a.toString ++ ", " ++ quoteList as
 
 /-- The theorems of one module. -/
-partial def moduleTheorems (env : Environment) (uses : NameMap (List Name)) (mod : Name) (names : Array Name) (i : Nat) (acc : List String) :
+partial def moduleTheorems (env : Environment) (mod : Name) (names : Array Name) (i : Nat) (acc : List String) :
     CommandElabM (List String) := do
   if h : i < names.size then
     let n := names[i]
     let acc ← match env.find? n with
       | some (.thmInfo ci) =>
         if n.isInternalDetail || isPrivateName n then pure acc
-        else do pure ((← theoremJson env uses mod n (.thmInfo ci)) :: acc)
+        else do pure ((← theoremJson env mod n (.thmInfo ci)) :: acc)
       | _ => pure acc
-    moduleTheorems env uses mod names (i + 1) acc
+    moduleTheorems env mod names (i + 1) acc
   else return acc
 
 /-- The theorems of all modules below `ProofKV.Thm`. -/
-partial def allTheorems (env : Environment) (uses : NameMap (List Name)) (mods : Array Name) (datas : Array ModuleData) (i : Nat) (acc : List String) :
+partial def allTheorems (env : Environment) (mods : Array Name) (datas : Array ModuleData) (i : Nat) (acc : List String) :
     CommandElabM (List String) := do
   if h : i < mods.size ∧ i < datas.size then
-    let acc ← if (`ProofKV.Thm).isPrefixOf mods[i] then moduleTheorems env uses mods[i] datas[i].constNames 0 acc else pure acc
-    allTheorems env uses mods datas (i + 1) acc
+    let acc ← if (`ProofKV.Thm).isPrefixOf mods[i] then moduleTheorems env mods[i] datas[i].constNames 0 acc else pure acc
+    allTheorems env mods datas (i + 1) acc
   else return acc
 
 /-- Fails on an axiom outside the allowed list, and writes the table of theorems. -/
@@ -256,13 +269,11 @@ elab "#audit" : command => do
   let mods := env.header.moduleNames
   let datas := env.header.moduleData
   let own := ownNames mods datas 0 {}
-  let uses := directUses env own.toList {}
-  let (_, ax) := reach env uses own.toList {} []
-  let bad := ax.filter fun n => !allowedAxioms.contains n
-  unless bad.isEmpty do
-    throwError (stringToMessageData ("axioms outside the allowed list: " ++ joinNames bad))
+  match notAllowed (reach env own own.toList {} []) with
+  | [] => pure ()
+  | bad => throwError (stringToMessageData ("axioms outside the allowed list: " ++ joinNames bad))
   if let some path ← (IO.getEnv "PROOFKV_THEOREMS" : IO (Option String)) then
-    let rows ← allTheorems env uses mods datas 0 []
+    let rows ← allTheorems env mods datas 0 []
     IO.FS.writeFile path ("[\n" ++ String.intercalate ",\n" rows ++ "\n]\n")
 
 end

@@ -13,10 +13,13 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.decode.attention_half import AttentionBound, page_groups, swing
-from proofkv_verify.decode.ellipsoid import UP, row_norms, spectral_upper, support
+from proofkv_verify.decode.ellipsoid import UP, row_norms, spectral_upper, support, trace_root
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.mlp_half import MlpBound
 from proofkv_verify.decode.shapes import split
+
+
+_ROUNDED = 1e-10  # what the float64 Jacobians may be off by, relative to the direction and to the ellipsoid's size
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,8 @@ def mlp_remainder(maps: Maps, bound: MlpBound, a: Tensor) -> Tensor:
     quadratic = spectral_upper((form + form.mT) / 2)
     slack = 1e-10 * (w.abs() @ (row_norms(bound.gate) * row_norms(bound.product)))
     third = spectral_upper((bound.gate.T[None] * (w.abs() * bound.theta)[:, None]) @ bound.gate)
-    return bound.norm.support(a @ maps.mlp_out) + quadratic + slack + third + bound.noise * row_norms(a)
+    total: Tensor = bound.norm.support(a @ maps.mlp_out) + quadratic + slack + third
+    return total + row_norms(a) * (bound.noise + _ROUNDED * float(trace_root(bound.norm.p)))
 
 
 def attention_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
@@ -81,8 +85,8 @@ def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
     quadratic = torch.einsum("rhc,hcab->rhab", heads, bound.tensor) / 2
     slack = 1e-10 * (row_norms(heads) * torch.linalg.vector_norm(bound.tensor, dim=(1, 2, 3))).sum(-1)
     bent = spectral_upper(quadratic).sum(-1) + slack
-    total: Tensor = symbols + crossed + values + drift + bent + bound.noise * row_norms(a)
-    return total
+    total: Tensor = symbols + crossed + values + drift + bent
+    return total + row_norms(a) * (bound.noise + _ROUNDED * float(trace_root(bound.norm.p)))
 
 
 def page_parts(maps: Maps, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:

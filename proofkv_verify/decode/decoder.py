@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -100,8 +100,7 @@ class CertifiedDecoder:
             bits, trace = run.full.bits, run.full.step(fed)
             run.opened.append(row_of(trace))
             if at == 0:
-                _check(decision, trace)
-                yield decided(meter, decision, bits)
+                yield decided(meter, _settled(decision, trace), bits)
             else:
                 yield verified(meter.moved(at), trace, self.model, "drafted" if trace.token == guess else "anchored")
             if trace.token != guess:
@@ -134,9 +133,13 @@ class CertifiedDecoder:
         return trace
 
 
-def _check(decision: Decision, full: Trace) -> None:
+def _settled(decision: Decision, full: Trace) -> Decision:
+    """The decision as the full cache confirms it; where all was read, the full cache's own argmax stands."""
+    if decision.outcome == "full":
+        return replace(decision, token=full.token)
     if decision.token != full.token:
         raise ContradictionError(f"a {decision.outcome} token is {decision.token}, the full cache's is {full.token}")
+    return decision
 
 
 def draft(model: Model, opened: Opened, decision: Decision, count: int) -> list[int]:

@@ -186,4 +186,13 @@ def test_ends_of_numbers_beyond_all_exponents_stay_outward(sign: int) -> None:
     huge = sign * M.exp(10**30)
     assert huge.lower() is None
     assert huge.upper() is None
-    assert bool(huge > 0) == (sign > 0)
+
+
+def test_an_end_next_to_zero_becomes_zero_or_a_number_beyond_it() -> None:
+    tiny = Real(arb(2) ** -20000)
+    lower, upper = tiny.lower(), tiny.upper()
+    assert lower == 0
+    assert upper is not None
+    assert Fraction(1, 2**20000) < upper < Fraction(1, 2**8000)
+    assert (-tiny).lower() == -upper
+    assert (-tiny).upper() == 0

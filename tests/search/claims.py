@@ -45,11 +45,11 @@ def ties_are_wins(x, m):
 
 @claim("softmax_tv", name="branching")
 def branching(x, m):
-    """Branches with `if`, which only the exact arithmetic can follow; wrong as `mean_without_condition` is."""
+    """(A - 1)/(A + 1), with a branch that only the exact arithmetic can follow."""
     a = mean_ratio(x, m)
     if a <= 1:
         return m.const(0)
-    return 1 - 1 / a
+    return (a - 1) / (a + 1)
 
 
 PLANTED = (

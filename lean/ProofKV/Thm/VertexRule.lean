@@ -35,6 +35,22 @@ theorem exists_max (f : ι → α) : ∀ {I : List ι}, I ≠ [] → ∃ j ∈ I
       · exact Std.le_refl _
       · exact Std.le_trans (h i hi) hle
 
+/-- The sum of centred values is the mean less the centre times the mass. -/
+theorem sumOver_centred {I : List ι} (q t : ι → α) (M : α) :
+    (sumOver I fun i => q i * (t i - M)) = mean I q t - M * sumOver I q := by
+  unfold mean
+  rw [← sumOver_mul, ← sumOver_sub]
+  exact sumOver_congr fun i _ => by grind
+
+/-- A mean under a tilt depends only on the ratios on the list. -/
+theorem mean_tilt_congr {I : List ι} {p w w' t : ι → α} (h : ∀ i ∈ I, w i = w' i) :
+    mean I (tilt I p w) t = mean I (tilt I p w') t := by
+  have e : (sumOver I fun j => p j * w j) = sumOver I fun j => p j * w' j :=
+    sumOver_congr fun i hi => by simp only [h i hi]
+  unfold mean tilt
+  rw [e]
+  exact sumOver_congr fun i hi => by simp only [h i hi]
+
 /-- **Vertex rule, attained**: among the tilts that give the upper ratio to the tokens whose value is above that of a
 token `c` and the lower ratio to the others, one has the largest output of all tilts in the box. So the exact maximum
 is found by trying one threshold set for every token. -/
@@ -68,17 +84,7 @@ theorem exists_threshold_attains {I : List ι} {p l u t : ι → α}
       have := hl i hi
       grind
     have h2 := tilt_total_pos hq hall
-    have e : (sumOver I fun i => tilt I p (fun i => if t c < t i then u i else l i) i * (t i - M)) =
-        M - M * 1 := by
-      rw [← hq.total, ← sumOver_mul]
-      have e2 : ∀ x : α, x = M → (sumOver I fun i => tilt I p (fun i => if t c < t i then u i else l i) i * (t i - M)) =
-          x - sumOver I fun i => M * tilt I p (fun i => if t c < t i then u i else l i) i := fun x hx => by
-        rw [hx, hM]
-        unfold mean
-        rw [← hM, ← sumOver_sub]
-        exact sumOver_congr fun i _ => by grind
-      exact e2 M rfl
-    rw [e] at h2
+    rw [sumOver_centred, hq.total, ← hM] at h2
     grind
   obtain ⟨d, hd, hdmax⟩ := exists_max t hne2
   simp only [List.mem_filter, decide_eq_true_eq] at hd hdmax
@@ -94,18 +100,15 @@ theorem exists_threshold_attains {I : List ι} {p l u t : ι → α}
         simp only [h, h', if_true]
       · have h' : ¬ M < t i := (e i hi).symm ▸ h
         simp only [h, h', if_false]
-    have e3 : (sumOver I fun j => p j * if M < t j then u j else l j) =
-        sumOver I fun j => p j * if t d < t j then u j else l j := sumOver_congr fun i hi => by rw [e4 i hi]
-    unfold mean tilt
-    rw [e3]
-    exact sumOver_congr fun i hi => by rw [e4 i hi]
+    exact mean_tilt_congr e4
   rw [e2]
   exact hmax d hd.1
 
-example : ∃ c ∈ tok, InBox tok (fun _ => (1 : Rat)) (fun _ => 2) (fun i => if half c < half i then 2 else 1) ∧
-    ∀ w, InBox tok (fun _ => 1) (fun _ => 2) w →
-      mean tok (tilt tok half w) half ≤ mean tok (tilt tok half fun i => if half c < half i then 2 else 1) half :=
-  exists_threshold_attains (l := fun _ => 1) (u := fun _ => 2) half_isDist (fun _ _ => by grind) fun _ _ => by grind
+example : ∃ w₀, InBox tok (fun _ => (1 : Rat)) (fun _ => 2) w₀ ∧ ∀ w, InBox tok (fun _ => 1) (fun _ => 2) w →
+    mean tok (tilt tok half w) half ≤ mean tok (tilt tok half w₀) half := by
+  obtain ⟨_, _, h⟩ := exists_threshold_attains (l := fun _ => 1) (u := fun _ => 2) (t := half) half_isDist
+    (fun _ _ => by grind) fun _ _ => by grind
+  exact ⟨_, h⟩
 
 end ProofKV
 end
