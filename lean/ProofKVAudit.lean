@@ -2,7 +2,7 @@ module
 
 public meta import Lean.Elab.Command
 public meta import Lean.Util.CollectAxioms
-public meta import Lean.DeclarationRange
+public meta import Lean.PrettyPrinter
 public meta import Lean.DocString
 import all ProofKV.Base
 import all ProofKV.Lemmas.Argmax
@@ -226,55 +226,70 @@ termination_by mods.size - i
 /-- A string as a JSON string. -/
 def quoteJson (s : String) : String := (Json.str s).compress
 
+/-- Quoted names, separated by commas. -/
+def quoteList : List Name → String
+  | [] => ""
+  | [a] => quoteJson a.toString
+  | a :: as => quoteJson a.toString ++ ", " ++ quoteList as
+
 /-- One theorem of the table as a JSON object. -/
-def theoremJson (env : Environment) (mod n : Name) (ci : ConstantInfo) : CommandElabM String := do
-  let ty ← liftTermElabM (Meta.ppExpr ci.type)
-  let doc := (← findDocString? env n).getD ""
-  let line := match ← findDeclarationRanges? n with
-    | some r => r.range.pos.line
-    | none => 0
-  return "{\"name\": " ++ quoteJson n.toString ++ ", \"module\": " ++ quoteJson mod.toString ++ ", \"line\": " ++ toString line ++
-    ", \"axioms\": [" ++ quoteList (axiomsOf env n) ++ "], \"doc\": " ++ quoteJson doc ++ ", \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
-where
-  /-- Quoted names, separated by commas. -/
-  quoteList : List Name → String
-    | [] => ""
-    | [a] => quoteJson a.toString
-    | a :: as => quoteJson a.toString ++ ", " ++ quoteList as
+def theoremJson (env : Environment) (mod n : Name) (ci : ConstantInfo) : IO String := do
+  let ty ← PrettyPrinter.ppExprLegacy env {} {} {} ci.type
+  let doc := match ← findDocString? env n with
+    | some d => d
+    | none => ""
+  return "{\"name\": " ++ quoteJson n.toString ++ ", \"module\": " ++ quoteJson mod.toString ++
+    ", \"axioms\": [" ++ quoteList (axiomsOf env n) ++ "], \"doc\": " ++ quoteJson doc ++
+    ", \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
 
 /-- The theorems of one module. -/
 partial def moduleTheorems (env : Environment) (mod : Name) (names : Array Name) (i : Nat) (acc : List String) :
-    CommandElabM (List String) := do
+    IO (List String) := do
   if h : i < names.size then
     let n := names[i]
-    let acc ← match env.find? n with
-      | some (.thmInfo ci) =>
-        if n.isInternalDetail || isPrivateName n then pure acc
-        else do pure ((← theoremJson env mod n (.thmInfo ci)) :: acc)
-      | _ => pure acc
-    moduleTheorems env mod names (i + 1) acc
+    match env.find? n with
+    | some (.thmInfo ci) =>
+      if n.isInternalDetail || isPrivateName n then moduleTheorems env mod names (i + 1) acc
+      else do
+        let row ← theoremJson env mod n (.thmInfo ci)
+        moduleTheorems env mod names (i + 1) (row :: acc)
+    | _ => moduleTheorems env mod names (i + 1) acc
   else return acc
 
 /-- The theorems of all modules below `ProofKV.Thm`. -/
 partial def allTheorems (env : Environment) (mods : Array Name) (datas : Array ModuleData) (i : Nat) (acc : List String) :
-    CommandElabM (List String) := do
+    IO (List String) := do
   if h : i < mods.size ∧ i < datas.size then
-    let acc ← if (`ProofKV.Thm).isPrefixOf mods[i] then moduleTheorems env mods[i] datas[i].constNames 0 acc else pure acc
-    allTheorems env mods datas (i + 1) acc
+    if (`ProofKV.Thm).isPrefixOf mods[i] then
+      let acc ← moduleTheorems env mods[i] datas[i].constNames 0 acc
+      allTheorems env mods datas (i + 1) acc
+    else allTheorems env mods datas (i + 1) acc
   else return acc
 
-/-- Fails on an axiom outside the allowed list, and writes the table of theorems. -/
-elab "#audit" : command => do
-  let env := (← getEnv).setExporting false
+/-- Rows, separated by commas. -/
+def joinRows : List String → String
+  | [] => ""
+  | [r] => r
+  | r :: rs => r ++ ",\n" ++ joinRows rs
+
+/-- The whole audit of an environment. -/
+def audit (env : Environment) : IO Unit := do
   let mods := env.header.moduleNames
   let datas := env.header.moduleData
   let own := ownNames mods datas 0 {}
   match notAllowed (reach env own own.toList {} []) with
   | [] => pure ()
-  | bad => throwError (stringToMessageData ("axioms outside the allowed list: " ++ joinNames bad))
-  if let some path ← (IO.getEnv "PROOFKV_THEOREMS" : IO (Option String)) then
+  | bad => throw (IO.userError ("axioms outside the allowed list: " ++ joinNames bad))
+  match ← IO.getEnv "PROOFKV_THEOREMS" with
+  | none => pure ()
+  | some path =>
     let rows ← allTheorems env mods datas 0 []
-    IO.FS.writeFile path ("[\n" ++ String.intercalate ",\n" rows ++ "\n]\n")
+    IO.FS.writeFile path ("[\n" ++ joinRows rows ++ "\n]\n")
+
+/-- Fails on an axiom outside the allowed list, and writes the table of theorems. -/
+elab "#audit" : command => do
+  let env ← getEnv
+  liftM (m := IO) (audit (env.setExporting false))
 
 end
 

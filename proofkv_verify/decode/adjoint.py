@@ -18,7 +18,6 @@ from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.mlp_half import MlpBound
 from proofkv_verify.decode.shapes import split
 
-
 _ROUNDED = 1e-10  # what the float64 Jacobians may be off by, relative to the direction and to the ellipsoid's size
 
 

@@ -19,23 +19,32 @@ from proofkv_verify.decode.pages import spectral_norm_upper
 _SILU_SLOPE = 1.09984
 
 
-def enclose_l2(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
-    """L2 composition: RMSNorm by 2e/(r + r_min), heads by tanh(c/2) times the values' spread."""
+def enclose_l2(model: Model, trace: Trace, sets: Sequence[Sets], *, rounding: bool = True) -> Enclosure:
+    """L2 composition: RMSNorm by 2e/(r + r_min), heads by tanh(c/2) times the values' spread.
+
+    Args:
+        model: the model.
+        trace: the nominal step.
+        sets: of each layer.
+        rounding: count the trace's float64 rounding; without it the result is no proof, and says so.
+    """
     rows, gaps = directions(model, trace)
     error, eps = 0.0, float(model.config.rms_norm_eps)
     after = [tr.x for tr in trace.layers[1:]] + [trace.final]
     for layer, tr, known, out in zip(model.layers, trace.layers, sets, after, strict=True):
-        error = (error + _attention(layer, tr, known, error, eps) + attention_noise(layer, tr)) * UP
-        error = (error + _mlp(layer, tr, error, eps) + mlp_noise(layer, tr, out)) * UP
+        noise = (attention_noise(layer, tr), mlp_noise(layer, tr, out)) if rounding else (0.0, 0.0)
+        error = (error + _attention(layer, tr, known, error, eps) + noise[0]) * UP
+        error = (error + _mlp(layer, tr, error, eps) + noise[1]) * UP
     radii = row_norms(rows) * error
     reason = "" if bool(radii.isfinite().all()) else "the radius became unbounded"
-    return Enclosure("l2", True, trace.token, gaps, radii.nan_to_num(torch.inf, torch.inf), reason)
+    return Enclosure("l2", rounding, trace.token, gaps, radii.nan_to_num(torch.inf, torch.inf), reason)
 
 
 def norm_lipschitz(x: Tensor, rho: float, error: float, eps: float) -> float:
-    """|N(x') - N(x)| <= 2 e / (rho + rho_min) over the ball of radius e, rho_min the least RMS in it."""
+    """|N(x') - N(x)| <= 2 e / (rho + rho_min) over the ball of radius e, rho_min the least RMS in it; at most 2 sqrt(d)."""
     least = max(0.0, float(x.norm()) * (1 - 1e-12) - error) ** 2 / len(x) + eps
-    return 2 * error / (rho * (1 - 1e-12) + math.sqrt(least) * (1 - 1e-12)) * UP
+    slope = 2 * error / (rho * (1 - 1e-12) + math.sqrt(least) * (1 - 1e-12)) * UP
+    return min(slope, 2 * math.sqrt(len(x)) * UP)
 
 
 def _attention(layer: Layer, tr: LayerTrace, sets: Sets, error: float, eps: float) -> float:

@@ -72,8 +72,8 @@ def parse_messages(lines: Iterable[str]) -> list[Message]:
     ]
 
 
-def read_theorems(path: Path) -> list[Theorem]:
-    """The table that the audit module wrote, by name.
+def read_theorems(path: Path, lean_dir: Path) -> list[Theorem]:
+    """The table that the audit module wrote, by name; the lines are looked up in the sources.
 
     Raises:
         CertificateFormatError: the file is not such a table.
@@ -81,11 +81,27 @@ def read_theorems(path: Path) -> list[Theorem]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
         table = [
-            Theorem(r["name"], r["module"], r["line"], r["type"], tuple(sorted(r["axioms"])), r["doc"]) for r in rows
+            Theorem(
+                name=row["name"],
+                module=row["module"],
+                line=_line_of(lean_dir / f"{row['module'].replace('.', '/')}.lean", row["name"]),
+                type=row["type"],
+                axioms=tuple(sorted(row["axioms"])),
+                doc=row["doc"],
+            )
+            for row in rows
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CertificateFormatError("theorem table", "the JSON that the audit writes", error) from error
     return sorted(table, key=lambda theorem: theorem.name)
+
+
+def _line_of(source: Path, name: str) -> int:
+    short = name.rsplit(".", 1)[-1]
+    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("theorem ") and line.split()[1].rsplit(".", 1)[-1] == short:
+            return number
+    return 0
 
 
 def theorems_json(theorems: Sequence[Theorem]) -> str:

@@ -151,7 +151,7 @@ def _prove_wasm(lean_dir: Path, modules: dict[str, Module], cache: Path, jobs: i
     outcome.peak_bytes = sum(checker.peak_bytes for checker in checkers)
     table = out_dir / _TABLE
     if table.exists() and all(state in ("ok", "cached") for state in outcome.states.values()):
-        outcome.theorems = read_theorems(table)
+        outcome.theorems = read_theorems(table, lean_dir)
     return outcome
 
 
@@ -198,7 +198,7 @@ def _prove_lake(lake: Path, lean_dir: Path, modules: dict[str, Module], cache: P
     state = "ok" if done.returncode == 0 else "FAILED"
     outcome.states = dict.fromkeys(modules, state)
     if table.exists():
-        outcome.theorems = read_theorems(table)
+        outcome.theorems = read_theorems(table, lean_dir)
     return outcome
 
 

@@ -45,18 +45,21 @@ def test_a_message_without_a_place_is_read() -> None:
     assert (message.file, message.line) == ("P.lean", 0)
 
 
-def test_the_table_survives_a_round_trip_through_lean_s_form(tmp_path: Path) -> None:
+def test_the_table_is_sorted_and_its_lines_come_from_the_sources(tmp_path: Path) -> None:
+    source = tmp_path / "ProofKV" / "Thm" / "X.lean"
+    source.parent.mkdir(parents=True)
+    source.write_text("module\n\ntheorem a : True := trivial\n\ntheorem b {x : Nat} :\n    True := trivial\n")
     path = tmp_path / "t.json"
-    row = {"name": "b", "module": "ProofKV.Thm.X", "line": 7, "axioms": ["propext"], "doc": "", "type": "True"}
-    path.write_text(json.dumps([row, row | {"name": "a"}]))
-    assert [t.name for t in read_theorems(path)] == ["a", "b"]
+    row = {"name": "ProofKV.b", "module": "ProofKV.Thm.X", "axioms": ["propext"], "doc": "", "type": "True"}
+    path.write_text(json.dumps([row, row | {"name": "ProofKV.a"}]))
+    assert [(t.name, t.line) for t in read_theorems(path, tmp_path)] == [("ProofKV.a", 3), ("ProofKV.b", 5)]
 
 
 def test_a_damaged_table_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('[{"name": "a"}]')
     with pytest.raises(CertificateFormatError):
-        read_theorems(path)
+        read_theorems(path, tmp_path)
 
 
 def test_a_changed_statement_is_noticed() -> None:
