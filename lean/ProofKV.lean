@@ -67,6 +67,7 @@ public import ProofKV.Thm.DecodeExact
 public import ProofKV.Thm.DispersionFormFalse
 public import ProofKV.Thm.DitherBias
 public import ProofKV.Thm.DitherHermite
+public import ProofKV.Thm.DitherLaw
 public import ProofKV.Thm.DitherRange
 public import ProofKV.Thm.DitherResidues
 public import ProofKV.Thm.DitherTail

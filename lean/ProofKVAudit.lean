@@ -3,7 +3,6 @@ module
 public meta import Lean.Elab.Command
 public meta import Lean.Util.CollectAxioms
 public meta import Lean.PrettyPrinter
-public meta import Lean.DocString
 import all ProofKV.Base
 import all ProofKV.Lemmas.Argmax
 import all ProofKV.Lemmas.Check
@@ -71,6 +70,7 @@ import all ProofKV.Thm.DecodeExact
 import all ProofKV.Thm.DispersionFormFalse
 import all ProofKV.Thm.DitherBias
 import all ProofKV.Thm.DitherHermite
+import all ProofKV.Thm.DitherLaw
 import all ProofKV.Thm.DitherRange
 import all ProofKV.Thm.DitherResidues
 import all ProofKV.Thm.DitherTail
@@ -235,12 +235,9 @@ def quoteList : List Name → String
 /-- One theorem of the table as a JSON object. -/
 def theoremJson (env : Environment) (mod n : Name) (ci : ConstantInfo) : IO String := do
   let ty ← PrettyPrinter.ppExprLegacy env {} {} {} ci.type
-  let doc := match ← findDocString? env n with
-    | some d => d
-    | none => ""
   return "{\"name\": " ++ quoteJson n.toString ++ ", \"module\": " ++ quoteJson mod.toString ++
-    ", \"axioms\": [" ++ quoteList (axiomsOf env n) ++ "], \"doc\": " ++ quoteJson doc ++
-    ", \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
+    ", \"axioms\": [" ++ quoteList (axiomsOf env n) ++
+    "], \"type\": " ++ quoteJson (ty.pretty 100) ++ "}"
 
 /-- The theorems of one module. -/
 partial def moduleTheorems (env : Environment) (mod : Name) (names : Array Name) (i : Nat) (acc : List String) :
@@ -272,6 +269,13 @@ def joinRows : List String → String
   | [r] => r
   | r :: rs => r ++ ",\n" ++ joinRows rs
 
+/-- Where the table goes: the file named by `PROOFKV_THEOREMS`, or, in the WebAssembly build, which has no environment
+variables, a file that the checker has put there. -/
+def tablePath : IO (Option String) := do
+  match ← IO.getEnv "PROOFKV_THEOREMS" with
+  | some path => return some path
+  | none => if ← System.FilePath.pathExists "/out/theorems.json" then return some "/out/theorems.json" else return none
+
 /-- The whole audit of an environment. -/
 def audit (env : Environment) : IO Unit := do
   let mods := env.header.moduleNames
@@ -280,7 +284,7 @@ def audit (env : Environment) : IO Unit := do
   match notAllowed (reach env own own.toList {} []) with
   | [] => pure ()
   | bad => throw (IO.userError ("axioms outside the allowed list: " ++ joinNames bad))
-  match ← IO.getEnv "PROOFKV_THEOREMS" with
+  match ← tablePath with
   | none => pure ()
   | some path =>
     let rows ← allTheorems env mods datas 0 []

@@ -60,7 +60,7 @@ def check_certificate(certificate: Certificate) -> Judgement:
     theorem; a smaller one is `Inconclusive`, since a formula that is not reached is no counterexample.
     """
     kind = kind_named(certificate.instance.kind)
-    if _has_hidden(certificate.instance, kind):
+    if has_hidden(certificate.instance):
         return check_number(certificate.instance, certificate.claimed)
     if certificate.bound not in BOUNDS or BOUNDS[certificate.bound].kind != kind.name:
         raise InvalidInputError("bound", f"a bound about {kind.name}", certificate.bound)
@@ -163,7 +163,9 @@ def _special(kind: Kind, claimed: str) -> Verdict:
     return Refuted(f"the claimed number is {claimed}")
 
 
-def _has_hidden(instance: Instance, kind: Kind) -> bool:
+def has_hidden(instance: Instance) -> bool:
+    """Says whether the instance carries exact data behind its radii."""
+    kind = kind_named(instance.kind)
     return any(item.hidden and item.name in instance.fields for item in kind.fields)
 
 

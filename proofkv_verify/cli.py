@@ -7,11 +7,7 @@ from typing import Annotated
 
 import typer
 
-from proofkv_verify.commands.console import (
-    check_writable,
-    command,
-    read_text,
-)
+from proofkv_verify.commands.console import check_writable, command, read_text
 
 EXIT_CODES = (
     "Exit codes: 0 nothing refuted and nothing undecided; 1 something refuted; 2 bad input or usage; "
@@ -109,6 +105,9 @@ def refute(
 @command
 def replay(
     case: Annotated[Path, typer.Argument(metavar="CASE.json", help="A counterexample, or a report that holds some.")],
+    claim: Annotated[
+        str | None, typer.Option("--claim", metavar="FILE.py:OBJECT", help="Run this file's claim.")
+    ] = None,
     json_path: JsonOption = None,
 ) -> int:
     """Evaluate counterexamples again, exactly: 1 if one stands, 3 if undecided, 0 if every claim holds.
@@ -116,10 +115,11 @@ def replay(
     Examples:
     - `proofkv-verify replay case.json`
     - `proofkv-verify replay audit.json`
+    - `proofkv-verify replay case.json --claim my_bound.py:bound`
     """
     from proofkv_verify.commands.replay import replay_command
 
-    return replay_command(read_text(case), json_path)
+    return replay_command(read_text(case), json_path, claim)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -190,6 +190,77 @@ def status(json_path: JsonOption = None) -> int:
 
     check_writable(json_path)
     return status_command(json_path)
+
+
+@app.command(
+    epilog="Exit codes: 0 every token was proved or read; 1 --verify found another token; 2 bad input or usage."
+)
+@command
+def decode(
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME|FILE", help="See `list models`.")] = None,
+    scheme: Annotated[str | None, typer.Option("--scheme", metavar="BITS:BITS:...", help="Increasing ladder.")] = None,
+    page_size: Annotated[int, typer.Option("--page-size", help="Tokens of a page.")] = 16,
+    policy: Annotated[
+        str, typer.Option("--policy", help="Generated tokens: exact, joint or radius[:PERIOD].")
+    ] = "exact",
+    method: Annotated[str, typer.Option("--method", help="Which enclosure decides.")] = "ellipsoid",
+    prompt: Annotated[str | None, typer.Option("--prompt", help="Text to continue.")] = None,
+    prompt_file: Annotated[Path | None, typer.Option("--prompt-file", help="File with the text to continue.")] = None,
+    tokens: Annotated[int, typer.Option("--tokens", help="How many tokens to emit.")] = 64,
+    keep_levels: Annotated[bool, typer.Option("--keep-levels", help="Refined pages stay refined.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Run the full cache beside and compare.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="A line a step.")] = False,
+    json_path: JsonOption = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.svg", help="Margin against radius.")] = None,
+) -> int:
+    """Decode greedily from lossy pages, each token proved or repaired.
+
+    Examples:
+    - `proofkv-verify decode --tokens 64 --verify`
+    - `proofkv-verify decode --scheme 8:16 --steps --prompt "def main"`
+    """
+    from proofkv_verify.decode.command import DEFAULT_LADDER, run_decode
+    from proofkv_verify.decode.model import DEFAULT_MODEL
+
+    check_writable(json_path)
+    return run_decode(
+        model=model or DEFAULT_MODEL,
+        scheme=scheme or DEFAULT_LADDER,
+        page_size=page_size,
+        policy=policy,
+        method=method,
+        prompt=prompt,
+        prompt_file=prompt_file,
+        tokens=tokens,
+        keep_levels=keep_levels,
+        verify=verify,
+        steps=steps,
+        json_path=json_path,
+        plot=plot,
+    )
+
+
+@app.command(epilog="Exit codes: 0 proved; 1 a proof fails; 2 bad input or usage; 3 no Lean to be had.")
+@command
+def prove(
+    engine: Annotated[str, typer.Option("--engine", metavar="auto|lake|wasm", help="How Lean is run.")] = "auto",
+    json_path: JsonOption = None,
+    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Downloads and object files.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", help="Resident processes, up to 5 GB of memory each (wasm).")] = 1,
+) -> int:
+    """Build and audit the Lean proofs of a checkout.
+
+    Examples:
+    - `proofkv-verify prove`
+    - `proofkv-verify prove --engine wasm --json proofs.json`
+    """
+    from proofkv_verify.errors import InvalidInputError
+    from proofkv_verify.prove import run_prove
+
+    if engine not in ("auto", "lake", "wasm"):
+        raise InvalidInputError("engine", "auto, lake or wasm", engine)
+    check_writable(json_path)
+    return run_prove(engine, json_path, cache_dir=cache, jobs=jobs)
 
 
 @trace_app.command(name="record")

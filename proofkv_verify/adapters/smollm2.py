@@ -99,10 +99,11 @@ def load_smollm2() -> Model:
     Raises:
         SolverUnavailableError: See ``find_smollm2``.
     """
+    weights_file = find_smollm2()  # names a missing package before its import fails
     import gguf  # noqa: PLC0415 - optional package
     from gguf.quants import dequantize  # noqa: PLC0415 - optional package
 
-    reader = gguf.GGUFReader(find_smollm2())
+    reader = gguf.GGUFReader(weights_file)
     config = _config(reader)
     weights = {t.name: _restore(t.name, dequantize(t.data, t.tensor_type), config) for t in reader.tensors}
     return Model(config, weights, _tokenizer(reader))

@@ -94,6 +94,10 @@ class _Tally:
     cut: bool = False
 
 
+ALWAYS_TRIED = 2
+"""Cases of a claim that are tried whatever the budget: an adversarial one and a layer of the trace."""
+
+
 def run_claim(claim: AuditClaim, setting: Setting, cases: Iterable[Case], budget_s: float) -> ClaimResult:
     """Tries a claim until a case refutes it, the cases are used up, or the time is."""
     if claim.conclude is not None:
@@ -112,7 +116,7 @@ def run_claim(claim: AuditClaim, setting: Setting, cases: Iterable[Case], budget
 
 def _within_budget(cases: Iterable[Case], deadline: float, tally: _Tally) -> Iterator[Case]:
     for index, case in enumerate(cases):
-        if index > 0 and time.monotonic() >= deadline:  # one case is tried whatever the budget
+        if index >= ALWAYS_TRIED and time.monotonic() >= deadline:
             tally.cut = True
             return
         yield case

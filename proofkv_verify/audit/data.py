@@ -60,7 +60,7 @@ def seed_for(seed: int, name: str) -> int:
 def cases(
     engines: Sequence[str], shape: Shape, trace: Trace | TraceFile | None, seed: int, rounds: int
 ) -> Iterator[Case]:
-    """Adversarial cases with the layers of the trace between them, then `rounds` random cases.
+    """One adversarial case, then the layers of the trace with adversarial cases between them, then random cases.
 
     Whoever runs out of time has seen some of each. All depends on the arguments only.
 
@@ -72,9 +72,10 @@ def cases(
             raise InvalidInputError("engine", f"one of {', '.join(ENGINES)}", engine)
     made = adversarial_cases(shape) if "adversarial" in engines else iter(())
     real = trace_cases(trace) if "trace" in engines and trace is not None else iter(())
+    yield from islice(made, 1)
     for case in real:
-        yield from islice(made, BETWEEN_LAYERS)
         yield case
+        yield from islice(made, BETWEEN_LAYERS)
     yield from made
     if "random" in engines:
         yield from random_cases(shape, seed, rounds)

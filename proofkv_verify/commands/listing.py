@@ -58,9 +58,11 @@ def _mutants() -> list[Row]:
 
 
 def _models() -> list[Row]:
-    from proofkv_verify.adapters.record import MODELS
+    from proofkv_verify.adapters.record import MODELS as RECORDED
+    from proofkv_verify.decode.model import MODELS as DECODED
 
-    return [(name, f"trace record --model {name}") for name in MODELS]
+    recorded = [(name, f"trace record --model {name}") for name in RECORDED]
+    return [*recorded, *((name, f"decode --model {name}") for name in DECODED)]
 
 
 _LISTS: Mapping[str, tuple[Row, Callable[[], list[Row]], str]] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from proofkv_verify.certificate import Certificate, Counterexample, Interval
-from proofkv_verify.check import Judgement
+from proofkv_verify.check import Judgement, has_hidden
 from proofkv_verify.exact import format_exact
 from proofkv_verify.kinds import Exact, Instance
 from proofkv_verify.reference.registry import kind_named
@@ -43,9 +43,11 @@ def replayed(found: Counterexample, judgement: Judgement) -> Iterator[str]:
 def checked(certificate: Certificate, judgement: Judgement) -> Iterator[str]:
     """Lines that say what a certificate claims and what the checker makes of it."""
     claimed = certificate.claimed
+    against = "true" if has_hidden(certificate.instance) else "bound is"
     yield f"bound    {certificate.bound}"
     yield f"claimed  {claimed if isinstance(claimed, str) else number(claimed)}"
-    yield from judgement_lines(judgement)
+    if judgement.truth is not None:
+        yield f"{against:<8} {interval_text(judgement.truth)}"
     yield f"verdict  {verdict_text(judgement.verdict)}"
 
 

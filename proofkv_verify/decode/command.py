@@ -10,18 +10,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from proofkv_verify.decode.decoder import CertifiedDecoder
+from proofkv_verify.decode.decoder import CertifiedDecoder, Observer
 from proofkv_verify.decode.full_cache import FullCache
-from proofkv_verify.decode.model import DEFAULT_MODEL, Model, load_model
+from proofkv_verify.decode.loop import ContradictionError, Decision
+from proofkv_verify.decode.model import DEFAULT_MODEL, MODELS, Model, load_model
+from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import parse_scheme
 from proofkv_verify.decode.plot import margin_plot
+from proofkv_verify.decode.policy import parse_policy
 from proofkv_verify.decode.record import StepRecord, Summary, summarise
+from proofkv_verify.decode.step_certificate import save_certificate, step_certificate
 from proofkv_verify.decode.windows import window
 from proofkv_verify.errors import InvalidInputError
+from proofkv_verify.reference.step_check import check_step
 
 REPORT_SCHEMA = "proofkv-verify/decode/1"
 DEFAULT_LADDER = "4:6:8:10:12:16"
-_PROMPT_BYTES = 256
+_PROMPT_BYTES, _WINDOW = 256, 42
 
 
 def run_decode(
@@ -39,8 +44,9 @@ def run_decode(
     steps: bool = False,
     json_path: str | None = None,
     plot: Path | None = None,
+    certificates: Path | None = None,
 ) -> int:
-    """Decodes and prints; 0 when every token was proved or read, 1 when --verify finds another token.
+    """Decodes and prints.
 
     Args:
         model: name of a shipped model or a model file.
@@ -56,6 +62,10 @@ def run_decode(
         steps: a line a step.
         json_path: file for the report, "-" for standard output (text goes to standard error then).
         plot: file for an SVG of margin against radius.
+        certificates: folder for the certificate of every step that was proved; needs the `exact` policy.
+
+    Returns:
+        0 when every token was proved or read; 1 when the full cache contradicts a token or two enclosures do not meet.
 
     Raises:
         InvalidInputError: any of these is malformed.
@@ -67,8 +77,15 @@ def run_decode(
         raise InvalidInputError("tokens", "at least 1", tokens)
     if plot is not None and plot.suffix != ".svg":
         raise InvalidInputError("plot", "a file name that ends in .svg", plot.name)
-    decoder = CertifiedDecoder(loaded, parse_scheme(scheme, page_size), policy, method=method, keep_levels=keep_levels)
-    records = _stream(decoder, ids, tokens, out, steps=steps)
+    save = _saver(loaded, certificates, policy)
+    decoder = CertifiedDecoder(
+        loaded, parse_scheme(scheme, page_size), policy, method=method, keep_levels=keep_levels, observe=save
+    )
+    try:
+        records = _stream(decoder, ids, tokens, out, steps=steps)
+    except ContradictionError as error:
+        print(f"\nrefuted: {error}", file=sys.stderr)
+        return 1
     mismatches = _compare(loaded, ids, records) if verify else None
     summary = summarise(records)
     _print_summary(summary, mismatches, out)
@@ -80,6 +97,43 @@ def run_decode(
     return 1 if mismatches else 0
 
 
+def run_check_step(certificate: Path, model: str = DEFAULT_MODEL, full: Path | None = None) -> int:
+    """Checks a stored certificate independently and prints what was derived and what was trusted.
+
+    Args:
+        certificate: the JSON document; its tensors lie beside it.
+        model: name of a shipped model or a model file.
+        full: safetensors file with the full cache's `keys` and `values` `[L, G, T, D]`, to check the sidecars too.
+
+    Returns:
+        0 verified, 1 refuted, 3 undecided.
+
+    Raises:
+        CertificateFormatError: no certificate of this version, or one that was altered.
+    """
+    report = check_step(certificate, MODELS.get(model, Path(model)), full)
+    name = type(report.verdict).__name__
+    print(f"{name}: {getattr(report.verdict, 'reason', '')}".rstrip(": "))
+    print(*(f"derived: {text}" for text in report.derived), *(f"trusted: {text}" for text in report.trusted), sep="\n")
+    return {"Verified": 0, "Refuted": 1}.get(name, 3)
+
+
+def _saver(model: Model, folder: Path | None, policy: str) -> Observer | None:
+    """Writes each proved step's certificate as step-POSITION.json."""
+    if folder is None:
+        return None
+    if parse_policy(policy).kind != "exact":
+        raise InvalidInputError("certificates", "the exact policy, whose rows are known", policy)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def save(opened: Opened, token: int, decision: Decision) -> None:
+        if decision.outcome != "full":
+            name = f"step-{opened.num_tokens}.json"
+            save_certificate(step_certificate(model, opened, token, decision), folder / name)
+
+    return save
+
+
 def _prompt(model: Model, prompt: str | None, prompt_file: Path | None) -> list[int]:
     if prompt is not None and prompt_file is not None:
         raise InvalidInputError("prompt", "text or a file, not both", "both")
@@ -88,7 +142,7 @@ def _prompt(model: Model, prompt: str | None, prompt_file: Path | None) -> list[
             return list(prompt_file.read_bytes())
         except OSError as error:
             raise InvalidInputError("prompt file", "a readable file", str(error)) from error
-    return list(prompt.encode()) if prompt is not None else window(0)[:_PROMPT_BYTES]
+    return list(prompt.encode()) if prompt is not None else window(_WINDOW)[:_PROMPT_BYTES]
 
 
 def _stream(

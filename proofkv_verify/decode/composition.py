@@ -41,7 +41,7 @@ def enclose_l2(model: Model, trace: Trace, sets: Sequence[Sets], *, rounding: bo
 
 
 def norm_lipschitz(x: Tensor, rho: float, error: float, eps: float) -> float:
-    """|N(x') - N(x)| <= 2 e / (rho + rho_min) over the ball of radius e, rho_min the least RMS in it; at most 2 sqrt(d)."""
+    """|N(x') - N(x)| <= min(2 e / (rho + rho_min), 2 sqrt(d)) for |x' - x| <= e, rho_min the least RMS there."""
     least = max(0.0, float(x.norm()) * (1 - 1e-12) - error) ** 2 / len(x) + eps
     slope = 2 * error / (rho * (1 - 1e-12) + math.sqrt(least) * (1 - 1e-12)) * UP
     return min(slope, 2 * math.sqrt(len(x)) * UP)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import torch
 
@@ -18,6 +19,8 @@ from proofkv_verify.decode.policy import Policy, parse_policy
 from proofkv_verify.decode.record import StepRecord, Summary, summarise
 from proofkv_verify.decode.tail import Tail, tail_of
 from proofkv_verify.errors import InvalidInputError
+
+Observer: TypeAlias = Callable[[Opened, int, Decision], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class CertifiedDecoder:
         policy: for the rows of generated tokens; text such as "exact" or "joint:16" or a `Policy`.
         method: which enclosure decides; "first-order" is refused, since it proves nothing.
         keep_levels: refined units stay refined for later steps.
+        observe: called with the cache as read, the token fed and the decision of each step under the `exact` policy.
     """
 
     def __init__(
@@ -58,11 +62,12 @@ class CertifiedDecoder:
         *,
         method: str = "ellipsoid",
         keep_levels: bool = False,
+        observe: Observer | None = None,
     ) -> None:
         method_named(method)
         if method == "first-order":
             raise InvalidInputError("method", "one whose radii are a proof", method)
-        self.model, self.scheme, self.keep_levels = model, scheme, keep_levels
+        self.model, self.scheme, self.keep_levels, self.observe = model, scheme, keep_levels, observe
         self.policy = parse_policy(policy) if isinstance(policy, str) else policy
         self.decider = Decider(model, method)
         if self.policy.kind != "exact" and method != "ellipsoid":
@@ -95,6 +100,8 @@ class CertifiedDecoder:
         decision = self.decider.decide(run.opened, token)
         assert decision is not None  # with refinement allowed the last rung decides
         meter = started.stop(run.opened)
+        if self.observe is not None:
+            self.observe(run.opened, token, decision)
         emitted = [decision.token, *draft(self.model, run.opened, decision, min(self.policy.every, left) - 1)]
         for at, (fed, guess) in enumerate(zip([token, *emitted], emitted, strict=False)):
             bits, trace = run.full.bits, run.full.step(fed)

@@ -36,7 +36,6 @@ function readByte() {
 
 function mount() {
   ENV.LEAN_PATH = "/lean-lib:/out";
-  ENV.PROOFKV_THEOREMS = "/out/theorems.json";
   // Lean enters the host's working folder and looks for the folder of its own program, both by their host paths.
   FS.mkdirTree(process.cwd());
   FS.mkdirTree(path.dirname(config.loader));

@@ -35,7 +35,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """One theorem as Lean prints it."""
+    """One theorem: name, type and axioms as Lean prints them, line and docstring from its source."""
 
     name: str
     module: str
@@ -73,35 +73,35 @@ def parse_messages(lines: Iterable[str]) -> list[Message]:
 
 
 def read_theorems(path: Path, lean_dir: Path) -> list[Theorem]:
-    """The table that the audit module wrote, by name; the lines are looked up in the sources.
+    """The table that the audit module wrote, by name; lines and docstrings are read from the sources.
 
     Raises:
         CertificateFormatError: the file is not such a table.
     """
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
-        table = [
-            Theorem(
-                name=row["name"],
-                module=row["module"],
-                line=_line_of(lean_dir / f"{row['module'].replace('.', '/')}.lean", row["name"]),
-                type=row["type"],
-                axioms=tuple(sorted(row["axioms"])),
-                doc=row["doc"],
-            )
-            for row in rows
-        ]
+        table = [_theorem(row, lean_dir) for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CertificateFormatError("theorem table", "the JSON that the audit writes", error) from error
     return sorted(table, key=lambda theorem: theorem.name)
 
 
-def _line_of(source: Path, name: str) -> int:
+def _theorem(row: dict[str, Any], lean_dir: Path) -> Theorem:
+    source = lean_dir / f"{row['module'].replace('.', '/')}.lean"
+    line, doc = find_theorem(source.read_text(encoding="utf-8"), row["name"])
+    axioms = tuple(sorted(row["axioms"]))
+    return Theorem(name=row["name"], module=row["module"], line=line, type=row["type"], axioms=axioms, doc=doc)
+
+
+def find_theorem(text: str, name: str) -> tuple[int, str]:
+    """The line of a theorem in its source and the docstring before it; `(0, "")` when it is not declared there."""
     short = name.rsplit(".", 1)[-1]
-    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.startswith("theorem ") and line.split()[1].rsplit(".", 1)[-1] == short:
-            return number
-    return 0
+    for match in re.finditer(r"^theorem (\S+)", text, flags=re.MULTILINE):
+        if match[1].rsplit(".", 1)[-1] == short:
+            before = text[: match.start()].rstrip()
+            doc = before[before.rfind("/--") + 3 : -2].strip() if before.endswith("-/") else ""
+            return text.count("\n", 0, match.start()) + 1, doc
+    return 0, ""
 
 
 def theorems_json(theorems: Sequence[Theorem]) -> str:

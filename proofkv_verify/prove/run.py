@@ -38,6 +38,8 @@ from proofkv_verify.prove.toolchain import WasmLean, default_cache, find_lake, p
 from proofkv_verify.prove.wasm import WasmChecker, wasm_checker
 
 _ROOT = "ProofKV"
+_GOOD = frozenset({"ok", "cached"})
+_AUDIT = "ProofKVAudit"
 _TABLE = "theorems.json"
 PROVED, FAILED, USAGE, NO_LEAN = 0, 1, 2, 3
 
@@ -57,7 +59,7 @@ class Outcome:
     @property
     def proved(self) -> bool:
         """Every module was checked without a message and the table of theorems is the committed one."""
-        good = all(state in ("ok", "cached") for state in self.states.values())
+        good = all(state in _GOOD for state in self.states.values())
         return good and not self.messages and not self.differences and bool(self.states)
 
 
@@ -120,11 +122,13 @@ def _prove(engine: str, lean_dir: Path, cache: Path, write: bool, jobs: int, tex
         outcome = _prove_lake(lake, lean_dir, modules, cache, text)
     else:
         outcome = _prove_wasm(lean_dir, modules, cache, jobs, text)
-    for importer in (_ROOT, f"{_ROOT}Audit"):
+    for importer in (_ROOT, _AUDIT):
         missing = not_imported(modules, importer, _ROOT)
         outcome.differences += [f"{name}: not imported by {importer}.lean" for name in missing]
     if outcome.theorems:
         outcome.differences += _compare(outcome.theorems, lean_dir, write)
+    elif all(state in _GOOD for state in outcome.states.values()):
+        outcome.differences.append("the audit wrote no table of theorems")
     outcome.seconds = time.monotonic() - start
     return outcome
 
@@ -150,7 +154,7 @@ def _prove_wasm(lean_dir: Path, modules: dict[str, Module], cache: Path, jobs: i
         run_all(modules, jobs, check)
     outcome.peak_bytes = sum(checker.peak_bytes for checker in checkers)
     table = out_dir / _TABLE
-    if table.exists() and all(state in ("ok", "cached") for state in outcome.states.values()):
+    if table.exists() and all(state in _GOOD for state in outcome.states.values()):
         outcome.theorems = read_theorems(table, lean_dir)
     return outcome
 
@@ -164,12 +168,14 @@ def _state(
     out_dir: Path,
     outcome: Outcome,
 ) -> str:
-    if any(outcome.states[name] not in ("ok", "cached") for name in own_imports(module, modules)):
+    if any(outcome.states[name] not in _GOOD for name in own_imports(module, modules)):
         return "skipped"
     object_file = out_dir / Path(*module.name.split(".")).with_suffix(".olean")
     if stamps.matches(module.name, keys[module.name]) and object_file.exists():
         return "cached"
     stamps.forget(module.name)
+    if module.name == _AUDIT:
+        (out_dir / _TABLE).write_text("", encoding="utf-8")  # The audit fills a table that is there.
     checked = checker.check(module)
     outcome.messages += checked.messages
     if not checked.ok:

@@ -122,7 +122,7 @@ def test_refused_inputs_are_counted_and_not_held_against_the_scheme(judge, few_a
 def test_a_spent_budget_is_said(judge, few_adversarial):
     result = judge(toys.good, "finite", few_adversarial, budget=0.0)
     assert result.status is Status.SURVIVED
-    assert result.basis == "no violation in 1 inputs (1 adversarial); stopped by the time budget"
+    assert result.basis == "no violation in 2 inputs (2 adversarial); stopped by the time budget"
 
 
 def test_no_status_text_calls_survival_sound(judge):

@@ -85,17 +85,6 @@ def test_replay_falls_back_to_the_recorded_number_when_the_file_is_gone(write):
     assert "the claimed number is the recorded one" in done.stdout
 
 
-def test_replay_uses_a_user_file_only_while_it_is_the_same(write, tmp_path):
-    bound = tmp_path / "mine.py"
-    bound.write_text(
-        "from proofkv_verify import claim\n\n@claim('softmax_tv')\ndef bound(x, m):\n    return m.const(1) / 4\n"
-    )
-    text = counterexample(f"{bound}:bound", "1/4")
-    done = invoke("replay", write(text))
-    assert done.exit_code == 1
-    assert "has changed since" in done.stdout
-
-
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "proofkv-verify/audit/9"}', certificate(Fraction(1))])
 def test_replay_refuses_other_documents(write, text):
     done = invoke("replay", write(text))
@@ -167,9 +156,21 @@ def test_refute_attacks_a_claim_in_a_file(tmp_path):
     case = tmp_path / "case.json"
     done = invoke("refute", f"{tmp_path / 'mine.py'}:zero", "--engine", "fuzz", "--budget", "20", "--output", case)
     assert done.exit_code == 1, done.output
-    again = invoke("replay", case)
+    again = invoke("replay", case, "--claim", f"{tmp_path / 'mine.py'}:zero")
     assert again.exit_code == 1
     assert "evaluated again with" in again.stdout
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + "\n")
+    changed = invoke("replay", case, "--claim", f"{tmp_path / 'mine.py'}:zero")
+    assert "not the file that the counterexample was found on" in changed.stdout
+
+
+def test_replay_runs_no_file_that_only_the_document_names(tmp_path, write):
+    ran = tmp_path / "ran"
+    (tmp_path / "mine.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
+    done = invoke("replay", write(counterexample(f"{tmp_path / 'mine.py'}:zero", "1/4")))
+    assert done.exit_code == 1
+    assert "recorded one" in done.stdout
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize("call", [("refute", "no_such_bound"), ("refute", MUTANT, "--engine", "guess")])

@@ -48,11 +48,12 @@ def test_a_message_without_a_place_is_read() -> None:
 def test_the_table_is_sorted_and_its_lines_come_from_the_sources(tmp_path: Path) -> None:
     source = tmp_path / "ProofKV" / "Thm" / "X.lean"
     source.parent.mkdir(parents=True)
-    source.write_text("module\n\ntheorem a : True := trivial\n\ntheorem b {x : Nat} :\n    True := trivial\n")
+    source.write_text("module\n/-- D -/\ntheorem a : True := trivial\n\ntheorem b {x : Nat} :\n    True := trivial\n")
     path = tmp_path / "t.json"
-    row = {"name": "ProofKV.b", "module": "ProofKV.Thm.X", "axioms": ["propext"], "doc": "", "type": "True"}
+    row = {"name": "ProofKV.b", "module": "ProofKV.Thm.X", "axioms": ["propext"], "type": "True"}
     path.write_text(json.dumps([row, row | {"name": "ProofKV.a"}]))
-    assert [(t.name, t.line) for t in read_theorems(path, tmp_path)] == [("ProofKV.a", 3), ("ProofKV.b", 5)]
+    table = [(t.name, t.line, t.doc) for t in read_theorems(path, tmp_path)]
+    assert table == [("ProofKV.a", 3, "D"), ("ProofKV.b", 5, "")]
 
 
 def test_a_damaged_table_is_an_error(tmp_path: Path) -> None:
