@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 SLIM := .venv-slim
 CORE_TESTS := tests/core tests/reference tests/bounds tests/quality
 
-.PHONY: setup audit test test-long test-model coverage slim fuzz lint types contracts bench mutants clean
+.PHONY: setup audit test test-long test-model coverage slim fuzz lint types contracts bench mutants lean clean
 
 setup: $(STAMP)
 
@@ -59,6 +59,9 @@ fuzz: $(STAMP)
 
 mutants: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/proofkv-verify mutants
+
+lean: $(STAMP)
+	$(BIN)/proofkv-verify prove
 
 bench: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.decode.model import Cache
-from proofkv_verify.decode.pages import F64, FULL, KEYS, VALUES, Pages, Scheme, compress, decode, unpack
+from proofkv_verify.decode.pages import BOX_UP, F64, FULL, KEYS, VALUES, Pages, Scheme, compress, decode, unpack
 from proofkv_verify.errors import InvalidInputError
 
 
@@ -161,7 +161,7 @@ class Opened:
         norms, sigmas = self.token_norms()[:, layer], self._at_level(self.pages.sigmas)[:, layer]
         key_tail, value_tail = self.tail_norm[:, layer]
         levels = self.levels[:, layer]
-        half = torch.where(levels < FULL, torch.exp2(-(levels + 1).to(F64)), torch.zeros(levels.shape, dtype=F64))
+        half = torch.where(levels < FULL, torch.exp2(-(levels + 1).to(F64)) * BOX_UP, 0.0)
         key_box = (self.pages.width[KEYS][layer] * half[KEYS][..., None, None]).expand(
             -1, -1, self.scheme.page_size, -1
         )

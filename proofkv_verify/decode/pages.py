@@ -22,6 +22,7 @@ FULL = 16
 KEYS, VALUES = 0, 1
 _OUTWARD = 1 + 2.0**-40
 _TINY = 2.0**-60
+BOX_UP = 1 + 2.0**-30  # a code can name the neighbour of its cell when its quotient rounds up, 2^-52 of the range away
 _LARGEST = 4096.0  # zero + width * (code + 1/2) / 2^b then spans at most 52 bits: exact in float64
 
 

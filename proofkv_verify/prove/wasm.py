@@ -127,8 +127,8 @@ class _Process:
 
     def close(self) -> None:
         self._popen.kill()
-        self._popen.wait()
-        os.close(self._requests)
+        with self._popen:  # Waits, and closes the pipe.
+            os.close(self._requests)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _read_until(self, start: str) -> tuple[list[str], str]:

@@ -28,6 +28,7 @@ from proofkv_verify.verdict import Inconclusive, Refuted, Verdict, Verified
 SCHEMA = "proofkv-verify/decode-step/1"
 BITS = 192
 _FULL = 16
+_BOX_UP = 1 + 2.0**-30  # the box also holds a code whose quotient rounded up into the next cell
 _FIELDS = ("model_digest", "token", "position", "winner", "page_size", "tensors", "digest")
 _TENSORS = (
     "codes",
@@ -195,7 +196,7 @@ def _radii(nested: Mapping[str, Any], layer: int, group: int) -> Radii:
         norms = nested["norms"][0][layer][group][page]
         width = nested["width_keys"][layer][group][page][0]
         key_norm += norms
-        key_box += [[0.0 if level == _FULL else w * 2.0 ** -(int(level) + 1) for w in width]] * len(norms)
+        key_box += [[0.0 if level == _FULL else w * 2.0 ** -(int(level) + 1) * _BOX_UP for w in width]] * len(norms)
         value_norm += nested["norms"][1][layer][group][page]
     channels = len(nested["tail"][0][layer][group][0]) if size else len(key_box[0])
     return Radii(key_norm + [0.0] * size, key_box + [[0.0] * channels] * size, value_norm + [0.0] * size)
