@@ -27,6 +27,7 @@ public import ProofKV.Spec.Compose
 public import ProofKV.Spec.Dither
 public import ProofKV.Spec.Eviction
 public import ProofKV.Spec.Logits
+public import ProofKV.Spec.Margin
 public import ProofKV.Spec.Moments
 public import ProofKV.Spec.Order
 public import ProofKV.Spec.PageOutput
@@ -80,6 +81,7 @@ public import ProofKV.Thm.EvictionImpossible
 public import ProofKV.Thm.EvictionTvEq
 public import ProofKV.Thm.FinalNormSign
 public import ProofKV.Thm.FirstMaxOfCertified
+public import ProofKV.Thm.FirstMaxOfPairwise
 public import ProofKV.Thm.FirstMaxTieAware
 public import ProofKV.Thm.GainMono
 public import ProofKV.Thm.HajekOffset
@@ -95,9 +97,9 @@ public import ProofKV.Thm.LogitAbsLePerturbed
 public import ProofKV.Thm.LogitGqa
 public import ProofKV.Thm.Markov
 public import ProofKV.Thm.MeanLeDirection
+public import ProofKV.Thm.OutputCoordinateLeSplitBox
+public import ProofKV.Thm.OutputCoordinateLeSplitTrue
 public import ProofKV.Thm.OutputDecomposition
-public import ProofKV.Thm.OutputLeSplitBox
-public import ProofKV.Thm.OutputLeSplitTrue
 public import ProofKV.Thm.OutputMixedSplitFalse
 public import ProofKV.Thm.PageBound
 public import ProofKV.Thm.PagesLoop

@@ -30,6 +30,7 @@ import all ProofKV.Spec.Compose
 import all ProofKV.Spec.Dither
 import all ProofKV.Spec.Eviction
 import all ProofKV.Spec.Logits
+import all ProofKV.Spec.Margin
 import all ProofKV.Spec.Moments
 import all ProofKV.Spec.Order
 import all ProofKV.Spec.PageOutput
@@ -83,6 +84,7 @@ import all ProofKV.Thm.EvictionImpossible
 import all ProofKV.Thm.EvictionTvEq
 import all ProofKV.Thm.FinalNormSign
 import all ProofKV.Thm.FirstMaxOfCertified
+import all ProofKV.Thm.FirstMaxOfPairwise
 import all ProofKV.Thm.FirstMaxTieAware
 import all ProofKV.Thm.GainMono
 import all ProofKV.Thm.HajekOffset
@@ -98,9 +100,9 @@ import all ProofKV.Thm.LogitAbsLePerturbed
 import all ProofKV.Thm.LogitGqa
 import all ProofKV.Thm.Markov
 import all ProofKV.Thm.MeanLeDirection
+import all ProofKV.Thm.OutputCoordinateLeSplitBox
+import all ProofKV.Thm.OutputCoordinateLeSplitTrue
 import all ProofKV.Thm.OutputDecomposition
-import all ProofKV.Thm.OutputLeSplitBox
-import all ProofKV.Thm.OutputLeSplitTrue
 import all ProofKV.Thm.OutputMixedSplitFalse
 import all ProofKV.Thm.PageBound
 import all ProofKV.Thm.PagesLoop

@@ -247,6 +247,7 @@ def prove(
     json_path: JsonOption = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Downloads and object files.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", help="Resident processes, up to 5 GB of memory each (wasm).")] = 1,
+    write_theorems: Annotated[bool, typer.Option("--write-theorems", help="Write proofs/theorems.json.")] = False,
 ) -> int:
     """Build and audit the Lean proofs of a checkout.
 
@@ -260,7 +261,7 @@ def prove(
     if engine not in ("auto", "lake", "wasm"):
         raise InvalidInputError("engine", "auto, lake or wasm", engine)
     check_writable(json_path)
-    return run_prove(engine, json_path, cache_dir=cache, jobs=jobs)
+    return run_prove(engine, json_path, cache_dir=cache, jobs=jobs, write_theorems=write_theorems)
 
 
 @trace_app.command(name="record")

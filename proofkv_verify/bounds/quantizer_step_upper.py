@@ -11,7 +11,7 @@ from proofkv_verify.scalar import Math, Scalar
     "quantizer_step",
     name="quantizer_step_upper",
     hypotheses=("scales_positive", "code_is_nearest_or_clamped", "value_in_group_range", "dequantization_roundoff"),
-    lean="ProofKV.quantizer_step_le",
+    lean="ProofKV.quantizer_restored_le",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
     """|x - x_hat| <= max(d/2, saturation excess) + |d - s| |c| + |o_in - o_out| + roundoff |s c + o_out|.
@@ -22,7 +22,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
     Sound when: divisor d and stored scale s are positive; the code c is a nearest integer of (x - o_in)/d or the
     clamped end beyond which that lies; x lies in the group's range; the decoder returns s c + o_out within the
     relative error roundoff.
-    Lean: ProofKV.quantizer_step_le
+    Lean: ProofKV.quantizer_restored_le
     """
     restored = x.scale * x.code + x.offset_out
     mismatch = m.abs(x.divisor - x.scale) * m.abs(x.code) + m.abs(x.offset_in - x.offset_out)

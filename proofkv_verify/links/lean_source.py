@@ -1,7 +1,7 @@
 """Statements as they stand in the Lean sources: named hypotheses, conclusion, fields of structures, definitions.
 
-This reads text, it proves nothing: that a theorem holds and on which axioms is what `theorems.json`, written by Lean
-itself, says.
+This reads text, it proves nothing: that a theorem holds and on which axioms is what `proofs/theorems.json` says, which
+the audit of the Lean development writes (`proofkv-verify prove` compares the two).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.links.index import Statement
 
 NAMESPACE = "ProofKV."
-EXPORT = "lean/theorems.json"
+EXPORT = "proofs/theorems.json"
 ALLOWED_AXIOMS = frozenset({"propext", "Classical.choice", "Quot.sound"})
 _OPEN, _CLOSE = "([{⟨", ")]}⟩"
 

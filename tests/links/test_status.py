@@ -12,7 +12,7 @@ from proofkv_verify.commands import status
 from proofkv_verify.errors import InvalidInputError
 from proofkv_verify.links import index
 from proofkv_verify.links.index import TABLE, Statement, load_index, parse_index
-from proofkv_verify.links.lean_source import Sources, read_sources
+from proofkv_verify.links.lean_source import EXPORT, Sources, read_sources
 from proofkv_verify.links.page import document, markdown
 
 ROOT = Path(__file__).parents[2]
@@ -108,14 +108,14 @@ def test_unbalanced_source_is_an_error() -> None:
 
 def test_the_export_of_lean_is_read(tmp_path: Path) -> None:
     rows = [{"name": "ProofKV.x", "type": "True", "axioms": ["propext"], "file": "a", "line": 1}]
-    (tmp_path / "lean").mkdir()
-    (tmp_path / "lean" / "theorems.json").write_text(json.dumps({"theorems": rows}))
+    (tmp_path / EXPORT).parent.mkdir()
+    (tmp_path / EXPORT).write_text(json.dumps({"theorems": rows}))
     assert read_sources(tmp_path).exported == {"ProofKV.x": frozenset({"propext"})}
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", "{}", '{"theorems": [{"name": "ProofKV.x"}]}'])
 def test_an_export_without_axioms_is_an_error(text: str, tmp_path: Path) -> None:
-    (tmp_path / "lean").mkdir()
-    (tmp_path / "lean" / "theorems.json").write_text(text)
+    (tmp_path / EXPORT).parent.mkdir()
+    (tmp_path / EXPORT).write_text(text)
     with pytest.raises(InvalidInputError, match="name and axioms"):
         read_sources(tmp_path)

@@ -23,15 +23,15 @@ pytestmark = [
     ),
 ]
 
-GOOD = "theorem good : 1 + 1 = 2 := rfl"
-BROKEN = "theorem broken : 1 + 1 = 3 := rfl"
-SORRY = "theorem unproved : 1 + 1 = 3 := sorry"
+GOOD = "/-- D. -/\ntheorem good : 1 + 1 = 2 := rfl"
+BROKEN = "/-- D. -/\ntheorem broken : 1 + 1 = 3 := rfl"
+SORRY = "/-- D. -/\ntheorem unproved : 1 + 1 = 3 := sorry"
 HIDDEN = "set_option warn.sorry false\n\n/-- D. -/\ntheorem hidden : 1 + 1 = 3 := sorry"
-AXIOM = "axiom planted : 1 + 1 = 3\n\n/-- D. -/\ntheorem from_axiom : 1 + 1 = 3 := planted"
+AXIOM = "/-- D. -/\naxiom planted : 1 + 1 = 3\n\n/-- D. -/\ntheorem from_axiom : 1 + 1 = 3 := planted"
 
 
 def module(body: str) -> str:
-    return f"module\n\npublic section\n\nnamespace ProofKV\n\n/-- D. -/\n{body}\n\nend ProofKV\nend\n"
+    return f"module\n\npublic section\n\nnamespace ProofKV\n\n{body}\n\nend ProofKV\nend\n"
 
 
 def project(folder: Path, **theorems: str) -> Path:

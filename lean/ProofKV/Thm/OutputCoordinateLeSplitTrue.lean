@@ -18,7 +18,7 @@ variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.La
 
 /-- **Split with true values**: with compressed weights `q`, exact weights `p`, true values `v` in `[lo, hi]` and value errors
 bounded by `d`, a coordinate of the output is off by at most `tv (hi - lo) + mean of d under q`. -/
-theorem output_norm_le_split_true {I : List ι} {p q v v' d : ι → α} {lo hi : α}
+theorem output_coordinate_le_split_true {I : List ι} {p q v v' d : ι → α} {lo hi : α}
     (hp : IsDist I p)
     (hq : IsDist I q)
     (hv : ∀ i ∈ I, lo ≤ v i ∧ v i ≤ hi)
@@ -34,7 +34,7 @@ theorem output_norm_le_split_true {I : List ι} {p q v v' d : ι → α} {lo hi 
 
 example : absV (mean tok (tilt tok half ext) (fun b => if b then 1 else 0) - mean tok half fun b => if b then 1 else 0) ≤
     tv tok (tilt tok half ext) half * (1 - 0) + mean tok half fun _ => 0 := by
-  refine output_norm_le_split_true ⟨fun i _ => ?_, ?_⟩ half_isDist (fun i _ => ?_) fun i _ => ?_
+  refine output_coordinate_le_split_true ⟨fun i _ => ?_, ?_⟩ half_isDist (fun i _ => ?_) fun i _ => ?_
   · exact div_nn (mul_nn (half_isDist.nonneg i (by cases i <;> simp [tok])) (Std.le_of_lt (ext_inRatio.pos i (by cases i <;> simp [tok]))))
       (tilt_total_pos half_isDist ext_inRatio.pos)
   · exact tilt_total (tilt_total_pos half_isDist ext_inRatio.pos)

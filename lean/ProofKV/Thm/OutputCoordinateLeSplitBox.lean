@@ -18,7 +18,7 @@ variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.La
 
 /-- **Split with compressed values**: with the range of the compressed values `v'` the value errors must be averaged under the exact
 weights: the coordinate is off by at most `tv (hi - lo) + mean of d under p`. -/
-theorem output_norm_le_split_box {I : List ι} {p q v v' d : ι → α} {lo hi : α}
+theorem output_coordinate_le_split_box {I : List ι} {p q v v' d : ι → α} {lo hi : α}
     (hp : IsDist I p)
     (hq : IsDist I q)
     (hv : ∀ i ∈ I, lo ≤ v' i ∧ v' i ≤ hi)
@@ -33,7 +33,7 @@ theorem output_norm_le_split_box {I : List ι} {p q v v' d : ι → α} {lo hi :
   exact absV_le.mpr (by grind)
 
 example : absV (mean tok half (fun _ => 2) - mean tok half fun _ => 1) ≤ tv tok half half * (1 - 1) + mean tok half fun _ => 1 :=
-  output_norm_le_split_box half_isDist half_isDist (fun _ _ => by grind) fun _ _ => absV_le.mpr (by grind)
+  output_coordinate_le_split_box half_isDist half_isDist (fun _ _ => by grind) fun _ _ => absV_le.mpr (by grind)
 
 end ProofKV
 end
