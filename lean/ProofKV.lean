@@ -14,6 +14,7 @@ public import ProofKV.Lemmas.PageOutput
 public import ProofKV.Lemmas.Probability
 public import ProofKV.Lemmas.Quant
 public import ProofKV.Lemmas.Refine
+public import ProofKV.Lemmas.Rope
 public import ProofKV.Lemmas.Sampling
 public import ProofKV.Lemmas.TV
 public import ProofKV.Lemmas.TVBounds
@@ -35,6 +36,7 @@ public import ProofKV.Spec.Probability
 public import ProofKV.Spec.Quant
 public import ProofKV.Spec.Refine
 public import ProofKV.Spec.Restore
+public import ProofKV.Spec.Rope
 public import ProofKV.Spec.Sampling
 public import ProofKV.Spec.Seminorm
 public import ProofKV.Spec.Softmax
@@ -95,6 +97,9 @@ public import ProofKV.Thm.LogitAbsLeBox
 public import ProofKV.Thm.LogitAbsLeNorms
 public import ProofKV.Thm.LogitAbsLePerturbed
 public import ProofKV.Thm.LogitGqa
+public import ProofKV.Thm.LogitRopeBands
+public import ProofKV.Thm.LogitRopeBox
+public import ProofKV.Thm.LogitRopeNorm
 public import ProofKV.Thm.Markov
 public import ProofKV.Thm.MeanLeDirection
 public import ProofKV.Thm.OutputCoordinateLeSplitBox

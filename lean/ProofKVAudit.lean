@@ -17,6 +17,7 @@ import all ProofKV.Lemmas.PageOutput
 import all ProofKV.Lemmas.Probability
 import all ProofKV.Lemmas.Quant
 import all ProofKV.Lemmas.Refine
+import all ProofKV.Lemmas.Rope
 import all ProofKV.Lemmas.Sampling
 import all ProofKV.Lemmas.TV
 import all ProofKV.Lemmas.TVBounds
@@ -38,6 +39,7 @@ import all ProofKV.Spec.Probability
 import all ProofKV.Spec.Quant
 import all ProofKV.Spec.Refine
 import all ProofKV.Spec.Restore
+import all ProofKV.Spec.Rope
 import all ProofKV.Spec.Sampling
 import all ProofKV.Spec.Seminorm
 import all ProofKV.Spec.Softmax
@@ -98,6 +100,9 @@ import all ProofKV.Thm.LogitAbsLeBox
 import all ProofKV.Thm.LogitAbsLeNorms
 import all ProofKV.Thm.LogitAbsLePerturbed
 import all ProofKV.Thm.LogitGqa
+import all ProofKV.Thm.LogitRopeBands
+import all ProofKV.Thm.LogitRopeBox
+import all ProofKV.Thm.LogitRopeNorm
 import all ProofKV.Thm.Markov
 import all ProofKV.Thm.MeanLeDirection
 import all ProofKV.Thm.OutputCoordinateLeSplitBox

@@ -53,14 +53,19 @@ def _complain(text: str) -> None:
     errors().print(f"error: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
 
 
+PIPED_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe."""
+
+
 def errors() -> Console:
     """A console on standard error."""
     return Console(stderr=True)
 
 
 def human(json_path: str | None) -> Console:
-    """The console for human text: standard error when standard output carries JSON."""
-    return Console(stderr=json_path == "-")
+    """The console for human text: standard error when standard output carries JSON; tables fit when it is piped."""
+    console = Console(stderr=json_path == "-")
+    return console if console.is_terminal else Console(stderr=json_path == "-", width=max(console.width, PIPED_WIDTH))
 
 
 def write_json(path: str | None, document: Mapping[str, Any]) -> None:

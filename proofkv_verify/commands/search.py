@@ -107,8 +107,8 @@ def _power_table(rows: Sequence[MutantRow], engines: Sequence[str]) -> Table:
     table.add_column("mutant", no_wrap=True)
     table.add_column("wrong variant of", no_wrap=True)
     for engine in engines:
-        table.add_column(engine, justify="right", no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
+        table.add_column(engine, justify="right", no_wrap=True, min_width=7)
+    table.add_column("size", justify="right", no_wrap=True, min_width=4)
     for row in rows:
         cells = [_power_cell(result) for result in row.results]
         name = Text(row.name, "default" if row.killed else "bold red")
