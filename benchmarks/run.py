@@ -14,6 +14,7 @@ import torch
 from benchmarks.attention import certificate_table
 from benchmarks.heads import head_table, screening_table
 from benchmarks.tightness import output_table, tv_table
+from benchmarks.whole import whole_table
 
 RESULTS = Path(__file__).parent / "results.md"
 GPU = (
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Prints each table when it is done; `--no-write` leaves results.md alone."""
     torch.set_num_threads(1)
     text = [f"# Benchmarks\n\nWritten by `make bench`. CPU time of one thread. {machine()}\n\n{GPU}"]
-    for make in (head_table, screening_table, certificate_table, tv_table, output_table):
+    for make in (head_table, screening_table, certificate_table, tv_table, output_table, whole_table):
         text.append(make().markdown())
         print(text[-1], flush=True)
     if "--no-write" not in arguments:

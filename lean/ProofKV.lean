@@ -46,6 +46,8 @@ public import ProofKV.Thm.ArgmaxComplete
 public import ProofKV.Thm.ArgmaxOfPairwise
 public import ProofKV.Thm.ArgmaxOfPointwise
 public import ProofKV.Thm.ArgmaxUnique
+public import ProofKV.Thm.AttentionCoordinateLeThresholds
+public import ProofKV.Thm.AttentionNormLe
 public import ProofKV.Thm.AttentionNormSplitBox
 public import ProofKV.Thm.AttentionNormSplitTrue
 public import ProofKV.Thm.AttentionPageBound

@@ -49,6 +49,8 @@ import all ProofKV.Thm.ArgmaxComplete
 import all ProofKV.Thm.ArgmaxOfPairwise
 import all ProofKV.Thm.ArgmaxOfPointwise
 import all ProofKV.Thm.ArgmaxUnique
+import all ProofKV.Thm.AttentionCoordinateLeThresholds
+import all ProofKV.Thm.AttentionNormLe
 import all ProofKV.Thm.AttentionNormSplitBox
 import all ProofKV.Thm.AttentionNormSplitTrue
 import all ProofKV.Thm.AttentionPageBound

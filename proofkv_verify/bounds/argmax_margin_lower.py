@@ -11,7 +11,7 @@ from proofkv_verify.scalar import Math, Scalar
     "argmax",
     name="argmax_margin_lower",
     hypotheses=("scores_within_radii", "hidden_state_in_ball", "every_row_compared", "strict_or_lower_id"),
-    lean="ProofKV.argmax_of_pairwise",
+    lean="ProofKV.firstMax_of_pairwise",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
     """A positive value shows that the candidate is the first maximum: min over ALL rivals of a pairwise margin bound.
@@ -22,7 +22,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
 
     Sound when: each score is within its radius; the hidden state is within e of its centre in Euclidean norm; no row
     of the vocabulary is left out; greedy decoding takes the lowest index among equal scores.
-    Lean: ProofKV.argmax_of_pairwise
+    Lean: ProofKV.firstMax_of_pairwise
     """
     bounds = [(j, pairwise_margin(x, m, j)) for j in range(len(x.rows)) if j != x.candidate]
     return m.min(*(b if j < x.candidate else tie_wins(b, m) for j, b in bounds)) if bounds else m.const(1)

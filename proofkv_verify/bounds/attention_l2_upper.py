@@ -12,7 +12,7 @@ from proofkv_verify.scalar import Math, Scalar
     "attention_l2",
     name="attention_l2_upper",
     hypotheses=("weights_positive", "ratios_at_least_one", "tilts_within_ratios", "value_errors_within_radii"),
-    lean="ProofKV.attention_norm_le_split_true",
+    lean="ProofKV.attention_norm_le",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a plain function)
     """norm(o - o_hat) <= min of two splits: compressed weights with true values, or box weights with compressed values.
@@ -24,7 +24,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i];
         norm(e_i) <= nu_i for each value error.
     Source: docs/theory.md L5, R14 with the diameter in place of twice a radius.
-    Lean: ProofKV.attention_norm_le_split_true, ProofKV.attention_norm_le_split_box
+    Lean: ProofKV.attention_norm_le
     """
     tv = fractional_optimum(x.weights, x.ratios, ratio_order(x), m)
     held = m.sum(p * nu for p, nu in zip(x.weights, x.value_radii, strict=True))

@@ -12,7 +12,7 @@ from proofkv_verify.scalar import Math, Scalar
     "attention_linf",
     name="attention_linf_exact_upper",
     hypotheses=("weights_positive", "lower_positive", "tilts_within_bounds", "value_errors_within_box"),
-    lean="ProofKV.exists_threshold_attains",
+    lean="ProofKV.attention_coordinate_le_thresholds",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a plain function)
     """max_c abs(o_c - o_hat_c) <= max over the 2d signed coordinates of H = max over prefixes of the tilted mean.
@@ -24,7 +24,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
     Sound when: weights are positive; lower ends are positive; each weight ratio lies in [l_i, u_i];
         abs(e_ic) <= box_ic for each coordinate of each value error.
     Source: docs/theory.md O1, O2.
-    Lean: ProofKV.exists_threshold_attains
+    Lean: ProofKV.attention_coordinate_le_thresholds, ProofKV.exists_threshold_attains
     """
     return m.max(0, *(_direction(x, m, c, sign) for c in range(len(x.values_hat[0])) for sign in (1, -1)))
 

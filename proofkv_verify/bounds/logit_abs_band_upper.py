@@ -20,7 +20,7 @@ from proofkv_verify.scalar import Math, Scalar
         "query_error_norm",
         "key_norm",
     ),
-    lean="ProofKV.logit_abs_le_bands",
+    lean="ProofKV.logit_abs_le_rope_bands",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
     """|scale m^2 <q, R e>| <= |scale| m^2 (sum_b |q|_b rho_b + rho (|k_hat| + |rho_b|)) over bands b.
@@ -30,7 +30,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
     Sound when: the bands partition the coordinates; each plane lies in one band (else InvalidInputError);
     cos^2 + sin^2 = 1; |e|_b <= rho_b; |dq| <= rho; |k_hat| <= key_norm.
     Source: docs/theory.md R7.
-    Lean: ProofKV.logit_abs_le_bands
+    Lean: ProofKV.logit_abs_le_rope_bands
     """
     require_bands(x)
     query = head_query(x)

@@ -11,7 +11,7 @@ from proofkv_verify.scalar import Math, Scalar
     "logit_abs",
     name="logit_abs_box_upper",
     hypotheses=("planes_disjoint", "rotation_orthogonal", "key_error_in_box", "query_error_norm", "key_norm"),
-    lean="ProofKV.logit_abs_le_box",
+    lean="ProofKV.logit_abs_le_rope_box",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
     """|scale m^2 <q, R e>| <= |scale| m^2 sum_c |(R^T q)_c| r_c, plus rho (|k_hat| + |r|) for a query error rho.
@@ -20,7 +20,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object)
 
     Sound when: the planes are disjoint pairs of coordinates; cos^2 + sin^2 = 1 in each; |e_c| <= r_c in stored
     coordinates; |dq| <= rho; |k_hat| <= key_norm.
-    Lean: ProofKV.logit_abs_le_box
+    Lean: ProofKV.logit_abs_le_rope_box
     """
     query = turned_back(head_query(x), x)
     box = m.sum(m.abs(q) * r for q, r in zip(query, x.box_radii, strict=True))

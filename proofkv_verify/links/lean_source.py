@@ -44,7 +44,7 @@ class Sources:
     def definition(self, name: str) -> str | None:
         """The text of a definition after its name, or None."""
         body = self._after(rf"^def {re.escape(name)}\b")
-        return None if body is None else _spaced(body.split("\n\n", 1)[0])
+        return None if body is None else _spaced(re.split(r"\n\n|\nend\b", body, maxsplit=1)[0])
 
     def _after(self, pattern: str) -> str | None:
         for text in self.files.values():

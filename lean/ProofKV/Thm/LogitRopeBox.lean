@@ -39,9 +39,12 @@ theorem logit_abs_le_rope_box {κ : Type w} {I rest : List ι} {P : List κ} {fs
   obtain ⟨h2, h3, h4⟩ := hpos
   have hn : dot I e e ≤ nb * nb := Std.le_trans (sumOver_le fun i hi => by
     have h := key_error_in_box i hi
-    have h5 := absV_cases (e i)
     have h6 := mul_le_both (a := absV (e i)) (b := b i) (c := absV (e i)) (d := b i) (absV_nn _) (Std.le_trans (absV_nn _) h) h h
-    grind) hb
+    rcases absV_cases (e i) with ⟨_, h7⟩ | ⟨_, h7⟩ <;> rw [h7] at h6
+    · exact h6
+    · have h8 : -e i * -e i = e i * e i := by grind
+      rw [h8] at h6
+      exact h6) hb
   rw [← turned_dot_self planes_disjoint rotation_orthogonal hk] at key_norm
   rw [← turned_dot_self planes_disjoint rotation_orthogonal he] at hn
   have hbox : absV (dot I p e) ≤ sumOver I fun i => absV (p i) * b i :=
