@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -223,21 +223,11 @@ def decode(
     from proofkv_verify.decode.model import DEFAULT_MODEL
 
     check_writable(json_path)
-    return run_decode(
-        model=model or DEFAULT_MODEL,
-        scheme=scheme or DEFAULT_LADDER,
-        page_size=page_size,
-        policy=policy,
-        method=method,
-        prompt=prompt,
-        prompt_file=prompt_file,
-        tokens=tokens,
-        keep_levels=keep_levels,
-        verify=verify,
-        steps=steps,
-        json_path=json_path,
-        plot=plot,
-    )
+    choices: dict[str, Any] = {"policy": policy, "method": method, "keep_levels": keep_levels, "page_size": page_size}
+    given: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "tokens": tokens}
+    output: dict[str, Any] = {"verify": verify, "steps": steps, "json_path": json_path, "plot": plot}
+    names = {"model": model or DEFAULT_MODEL, "scheme": scheme or DEFAULT_LADDER}
+    return run_decode(**names, **choices, **given, **output)
 
 
 @app.command(epilog="Exit codes: 0 proved; 1 a proof fails; 2 bad input or usage; 3 no Lean to be had.")
