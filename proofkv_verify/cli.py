@@ -226,7 +226,7 @@ def decode(
     choices: dict[str, Any] = {"policy": policy, "method": method, "keep_levels": keep_levels, "page_size": page_size}
     given: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "tokens": tokens}
     output: dict[str, Any] = {"verify": verify, "steps": steps, "json_path": json_path, "plot": plot}
-    names = {"model": model or DEFAULT_MODEL, "scheme": scheme or DEFAULT_LADDER}
+    names: dict[str, Any] = {"model": model or DEFAULT_MODEL, "scheme": scheme or DEFAULT_LADDER}
     return run_decode(**names, **choices, **given, **output)
 
 
