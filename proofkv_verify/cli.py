@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from proofkv_verify.commands import decode
 from proofkv_verify.commands.console import check_writable, command, read_text
 
 EXIT_CODES = (
@@ -127,17 +128,28 @@ def replay(
 def check(
     certificate: Annotated[Path, typer.Argument(metavar="CERT.json", help="A certificate.")],
     second_opinion: Annotated[bool, typer.Option("--second-opinion", help="Evaluate again with mpmath.")] = False,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME|FILE", help="Decoding: the model, if it is not shipped.")
+    ] = None,
+    full: Annotated[
+        Path | None, typer.Option("--full", metavar="FILE", help="Decoding: the full cache's rows, to check sidecars.")
+    ] = None,
     json_path: JsonOption = None,
 ) -> int:
     """Judge a certificate: against the exact data where it carries them, else against the value of its bound.
 
+    The certificate of a decoding step is derived again, and what had to be taken on trust is listed. A file that was
+    altered after it was written is bad input: nothing is judged.
+
     Examples:
     - `proofkv-verify check cert.json`
     - `proofkv-verify check cert.json --second-opinion`
+    - `proofkv-verify check steps/step-255.json --full steps/rows.safetensors`
     """
     from proofkv_verify.commands.replay import check_command
 
-    return check_command(read_text(certificate), json_path, second=second_opinion)
+    check_writable(json_path)
+    return check_command(certificate, json_path, second=second_opinion, model=model, full=full)
 
 
 @app.command(epilog="Exit codes: 0 all killed; 2 bad input or usage; 3 some left alive.")
@@ -192,42 +204,7 @@ def status(json_path: JsonOption = None) -> int:
     return status_command(json_path)
 
 
-@app.command(
-    epilog="Exit codes: 0 every token was proved or read; 1 --verify found another token; 2 bad input or usage."
-)
-@command
-def decode(
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME|FILE", help="See `list models`.")] = None,
-    scheme: Annotated[str | None, typer.Option("--scheme", metavar="BITS:BITS:...", help="Increasing ladder.")] = None,
-    page_size: Annotated[int, typer.Option("--page-size", help="Tokens of a page.")] = 16,
-    policy: Annotated[
-        str, typer.Option("--policy", help="Generated tokens: exact, joint or radius[:PERIOD].")
-    ] = "exact",
-    method: Annotated[str, typer.Option("--method", help="Which enclosure decides.")] = "ellipsoid",
-    prompt: Annotated[str | None, typer.Option("--prompt", help="Text to continue.")] = None,
-    prompt_file: Annotated[Path | None, typer.Option("--prompt-file", help="File with the text to continue.")] = None,
-    tokens: Annotated[int, typer.Option("--tokens", help="How many tokens to emit.")] = 64,
-    keep_levels: Annotated[bool, typer.Option("--keep-levels", help="Refined pages stay refined.")] = False,
-    verify: Annotated[bool, typer.Option("--verify", help="Run the full cache beside and compare.")] = False,
-    steps: Annotated[bool, typer.Option("--steps", help="A line a step.")] = False,
-    json_path: JsonOption = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE.svg", help="Margin against radius.")] = None,
-) -> int:
-    """Decode greedily from lossy pages, each token proved or repaired.
-
-    Examples:
-    - `proofkv-verify decode --tokens 64 --verify`
-    - `proofkv-verify decode --scheme 8:16 --steps --prompt "def main"`
-    """
-    from proofkv_verify.decode.command import DEFAULT_LADDER, run_decode
-    from proofkv_verify.decode.model import DEFAULT_MODEL
-
-    check_writable(json_path)
-    choices: dict[str, Any] = {"policy": policy, "method": method, "keep_levels": keep_levels, "page_size": page_size}
-    given: dict[str, Any] = {"prompt": prompt, "prompt_file": prompt_file, "tokens": tokens}
-    output: dict[str, Any] = {"verify": verify, "steps": steps, "json_path": json_path, "plot": plot}
-    names: dict[str, Any] = {"model": model or DEFAULT_MODEL, "scheme": scheme or DEFAULT_LADDER}
-    return run_decode(**names, **choices, **given, **output)
+app.command(name="decode", epilog=decode.EPILOG)(decode.decode)
 
 
 @app.command(epilog="Exit codes: 0 proved; 1 a proof fails; 2 bad input or usage; 3 no Lean to be had.")
@@ -236,7 +213,7 @@ def prove(
     engine: Annotated[str, typer.Option("--engine", metavar="auto|lake|wasm", help="How Lean is run.")] = "auto",
     json_path: JsonOption = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Downloads and object files.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", help="Resident processes, up to 5 GB of memory each (wasm).")] = 1,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Lean processes of up to 3 GB each (wasm); 1 or 2.")] = None,
     write_theorems: Annotated[bool, typer.Option("--write-theorems", help="Write proofs/theorems.json.")] = False,
 ) -> int:
     """Build and audit the Lean proofs of a checkout.

@@ -90,13 +90,14 @@ def write_text(path: str, text: str) -> None:
 
 
 def check_writable(*paths: str | None) -> None:
-    """Refuses output paths in folders that do not exist, before long work starts.
+    """Refuses output paths that are folders or in folders that do not exist, before long work starts.
 
     Raises:
         InvalidInputError: names the path.
     """
     for path in paths:
-        if path not in (None, "-") and not Path(path or "").resolve().parent.is_dir():
+        place = Path(path or "").resolve()
+        if path not in (None, "-") and (place.is_dir() or not place.parent.is_dir()):
             raise InvalidInputError("output", "a file in an existing folder", path)
 
 

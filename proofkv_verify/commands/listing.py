@@ -59,7 +59,7 @@ def _mutants() -> list[Row]:
 
 def _models() -> list[Row]:
     from proofkv_verify.adapters.record import MODELS as RECORDED
-    from proofkv_verify.decode.model import MODELS as DECODED
+    from proofkv_verify.decode.defaults import MODELS as DECODED
 
     recorded = [(name, f"trace record --model {name}") for name in RECORDED]
     return [*recorded, *((name, f"decode --model {name}") for name in DECODED)]

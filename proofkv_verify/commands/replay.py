@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from proofkv_verify.bounds.registry import BOUNDS
 from proofkv_verify.certificate import Certificate, Counterexample, from_json
 from proofkv_verify.check import Judgement, check_certificate, replay
 from proofkv_verify.claims import Claim
-from proofkv_verify.commands.console import OK, UNDECIDED, human, verdict_code, worst, write_json
+from proofkv_verify.commands.check_step import check_step_command
+from proofkv_verify.commands.console import OK, UNDECIDED, human, read_text, verdict_code, worst, write_json
 from proofkv_verify.commands.show import checked, interval_text, replayed, verdict_text
-from proofkv_verify.errors import CertificateFormatError, SolverUnavailableError
+from proofkv_verify.errors import CertificateFormatError, InvalidInputError, SolverUnavailableError
 from proofkv_verify.mutants.registry import MUTANTS
+from proofkv_verify.reference.step_document import is_step
 from proofkv_verify.search.load import load_claim
 
 REPORTS = ("proofkv-verify/audit/1", "proofkv-verify/refute/1")
@@ -41,8 +44,17 @@ def replay_command(text: str, json_path: str | None, claim_target: str | None = 
     return worst(codes)
 
 
-def check_command(text: str, json_path: str | None, *, second: bool) -> int:
-    """Judges one certificate, on request with mpmath as well."""
+def check_command(
+    path: Path, json_path: str | None, *, second: bool, model: str | None = None, full: Path | None = None
+) -> int:
+    """Judges one certificate, of a bound (on request with mpmath as well) or of a decoding step."""
+    text = read_text(path)
+    if is_step(text):
+        if second:
+            raise InvalidInputError("--second-opinion", "the certificate of a bound", "one of a decoding step")
+        return check_step_command(path, text, model, full, json_path)
+    if model is not None or full is not None:
+        raise InvalidInputError("--model and --full", "the certificate of a decoding step", "another document")
     document = from_json(text)
     if not isinstance(document, Certificate):
         raise CertificateFormatError("document", "a certificate (replay takes counterexamples)", "a counterexample")

@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from proofkv_verify.decode.decoder import CertifiedDecoder, Observer
+from proofkv_verify.decode.defaults import DEFAULT_LADDER, DEFAULT_MODEL
 from proofkv_verify.decode.full_cache import FullCache
 from proofkv_verify.decode.loop import ContradictionError, Decision
-from proofkv_verify.decode.model import DEFAULT_MODEL, MODELS, Model, load_model
+from proofkv_verify.decode.model import Model, load_model
 from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import parse_scheme
 from proofkv_verify.decode.plot import margin_plot
 from proofkv_verify.decode.policy import parse_policy
-from proofkv_verify.decode.record import StepRecord, Summary, summarise
-from proofkv_verify.decode.step_certificate import save_certificate, step_certificate
+from proofkv_verify.decode.record import StepRecord, Summary, confirmed, summarise
+from proofkv_verify.decode.step_certificate import save_certificate, save_rows, step_certificate
 from proofkv_verify.decode.windows import window
 from proofkv_verify.errors import InvalidInputError
-from proofkv_verify.reference.step_check import check_step
 
 REPORT_SCHEMA = "proofkv-verify/decode/1"
-DEFAULT_LADDER = "4:6:8:10:12:16"
 _PROMPT_BYTES, _WINDOW = 256, 42
 
 
@@ -36,6 +35,7 @@ def run_decode(
     page_size: int = 16,
     policy: str = "exact",
     method: str = "ellipsoid",
+    processors: Sequence[str] = (),
     prompt: str | None = None,
     prompt_file: Path | None = None,
     tokens: int = 64,
@@ -54,6 +54,7 @@ def run_decode(
         page_size: tokens of a page.
         policy: exact, joint or radius with an optional period.
         method: which enclosure decides.
+        processors: logit processors of the engine, such as temperature:0.7; one that could change a token is refused.
         prompt: text to continue; a held-out window of 256 bytes without it and `prompt_file`.
         prompt_file: file with the text to continue.
         tokens: how many to emit.
@@ -62,7 +63,8 @@ def run_decode(
         steps: a line a step.
         json_path: file for the report, "-" for standard output (text goes to standard error then).
         plot: file for an SVG of margin against radius.
-        certificates: folder for the certificate of every step that was proved; needs the `exact` policy.
+        certificates: folder for the certificate of every step that was proved and for the full cache's rows, which its
+            checker can do without; needs the `exact` policy.
 
     Returns:
         0 when every token was proved or read; 1 when the full cache contradicts a token or two enclosures do not meet.
@@ -76,11 +78,11 @@ def run_decode(
     if tokens < 1:
         raise InvalidInputError("tokens", "at least 1", tokens)
     if plot is not None and plot.suffix != ".svg":
-        raise InvalidInputError("plot", "a file name that ends in .svg", plot.name)
-    save = _saver(loaded, certificates, policy)
+        raise InvalidInputError("plot", "a file name that ends in .svg, the one format that is written", plot.name)
     decoder = CertifiedDecoder(
-        loaded, parse_scheme(scheme, page_size), policy, method=method, keep_levels=keep_levels, observe=save
-    )
+        loaded, parse_scheme(scheme, page_size), policy, method=method, keep_levels=keep_levels, processors=processors,
+        observe=None if certificates is None else _saver(loaded, certificates, policy),
+    )  # fmt: skip
     try:
         records = _stream(decoder, ids, tokens, out, steps=steps)
     except ContradictionError as error:
@@ -88,48 +90,30 @@ def run_decode(
         return 1
     mismatches = _compare(loaded, ids, records) if verify else None
     summary = summarise(records)
-    _print_summary(summary, mismatches, out)
+    _print_summary(summary, confirmed(records), mismatches, out)
     facts = {"model": loaded.name, "scheme": scheme, "page_size": page_size, "policy": policy, "method": method}
     if json_path is not None:
-        _write_json(json_path, {**facts, "prompt": ids}, records, summary, mismatches)
+        given = [{"name": p.name, "value": p.value, "keeps_the_winner": p.reason} for p in decoder.processors]
+        _write_json(json_path, {**facts, "processors": given, "prompt": ids}, records, summary, mismatches)
     if plot is not None:
         plot.write_text(margin_plot(records, f"{loaded.name}, {scheme}, {policy}: margin and radius by step"))
     return 1 if mismatches else 0
 
 
-def run_check_step(certificate: Path, model: str = DEFAULT_MODEL, full: Path | None = None) -> int:
-    """Checks a stored certificate independently and prints what was derived and what was trusted.
-
-    Args:
-        certificate: the JSON document; its tensors lie beside it.
-        model: name of a shipped model or a model file.
-        full: safetensors file with the full cache's `keys` and `values` `[L, G, T, D]`, to check the sidecars too.
-
-    Returns:
-        0 verified, 1 refuted, 3 undecided.
-
-    Raises:
-        CertificateFormatError: no certificate of this version, or one that was altered.
-    """
-    report = check_step(certificate, MODELS.get(model, Path(model)), full)
-    name = type(report.verdict).__name__
-    print(f"{name}: {getattr(report.verdict, 'reason', '')}".rstrip(": "))
-    print(*(f"derived: {text}" for text in report.derived), *(f"trusted: {text}" for text in report.trusted), sep="\n")
-    return {"Verified": 0, "Refuted": 1}.get(name, 3)
-
-
-def _saver(model: Model, folder: Path | None, policy: str) -> Observer | None:
-    """Writes each proved step's certificate as step-POSITION.json."""
-    if folder is None:
-        return None
+def _saver(model: Model, folder: Path, policy: str) -> Observer:
+    """Writes each proved step's certificate as step-POSITION.json, and the full cache's rows as rows.safetensors."""
     if parse_policy(policy).kind != "exact":
         raise InvalidInputError("certificates", "the exact policy, whose rows are known", policy)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError("certificates", "a folder that can be made", error) from None
 
     def save(opened: Opened, token: int, decision: Decision) -> None:
         if decision.outcome != "full":
             name = f"step-{opened.num_tokens}.json"
             save_certificate(step_certificate(model, opened, token, decision), folder / name)
+            save_rows(opened, folder / "rows.safetensors")
 
     return save
 
@@ -178,7 +162,7 @@ def _compare(model: Model, ids: Sequence[int], records: Sequence[StepRecord]) ->
     return different
 
 
-def _print_summary(s: Summary, mismatches: int | None, out: TextIO) -> None:
+def _print_summary(s: Summary, known: int, mismatches: int | None, out: TextIO) -> None:
     rows = [
         ("tokens", f"{s.steps}"),
         ("certified without a further read", f"{s.certified} ({s.certified / max(s.steps, 1):.0%})"),
@@ -189,14 +173,26 @@ def _print_summary(s: Summary, mismatches: int | None, out: TextIO) -> None:
         ("bits per page element at the decision, mean", f"{s.mean_bits:.2f}"),
         ("units raised per step, mean", f"{s.units_opened:.1f}"),
         ("bytes read to decide, with sidecars", f"{s.bytes_read:,.0f} of {s.full_bytes:,.0f} ({_share(s):.0%})"),
-        ("bytes read by full-cache passes", f"{s.anchor_bytes:,.0f} ({s.tokens_per_pass:.1f} tokens a pass)"),
+        ("bytes read by full-cache passes", _passes(s)),
         ("time of a step over a plain forward pass", f"{s.time_ratio:.0f}x"),
     ]
-    width = max(len(name) for name, _ in rows)
-    print(*(f"{name:<{width}}  {value}" for name, value in rows if value != "0"), sep="\n", file=out)
+    rows.append(("sequence", _claim(s.steps, known)))
     if mismatches is not None:
         verdict = "equal to the full cache's" if not mismatches else f"{mismatches} tokens differ from the full cache's"
-        print(f"{'sequence':<{width}}  {verdict}, {s.steps} compared", file=out)
+        rows.append(("compared with a full cache that ran beside it", f"{verdict}, {s.steps} compared"))
+    width = max(len(name) for name, _ in rows)
+    print(*(f"{name:<{width}}  {value}" for name, value in rows if value != "0"), sep="\n", file=out)
+
+
+def _claim(steps: int, known: int) -> str:
+    """What is claimed of the tokens; "exact" only where passes have compared the rows behind every one of them."""
+    if known == steps:
+        return "exact: every token and every row confirmed by a full-cache pass"
+    return f"{known} tokens confirmed by a full-cache pass, the last {steps - known} proved over enclosed rows"
+
+
+def _passes(s: Summary) -> str:
+    return f"{s.anchor_bytes:,.0f} ({s.tokens_per_pass:.1f} tokens a pass)" if s.anchor_bytes else "0"
 
 
 def _share(s: Summary) -> float:
@@ -209,7 +205,7 @@ def _write_json(
     body = {
         "schema": REPORT_SCHEMA, **facts, "tokens": [r.token for r in records], "steps": [_finite(asdict(r)) for r in
         records],
-        "summary": _finite(asdict(summary)), "mismatches": mismatches,
+        "summary": _finite(asdict(summary)), "confirmed": confirmed(records), "mismatches": mismatches,
     }  # fmt: skip
     text = json.dumps(body, indent=1) + "\n"
     if path == "-":

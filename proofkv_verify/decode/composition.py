@@ -52,7 +52,7 @@ def _attention(layer: Layer, tr: LayerTrace, sets: Sets, error: float, eps: floa
     move = norm_lipschitz(tr.x, tr.rho, error, eps)
     dq, dk, dv = (spectral_norm_upper(w) * move for w in (tr.wq, tr.wk, layer.wv))
     scale = tr.q.shape[-1] ** -0.5 * UP
-    kappa, bil = key_radii(tr, sets, of, dq, dk)
+    kappa, bil = key_radii(tr, sets, of, dq, dq * dk[of])
     radius = kappa + bil + scale * dq[:, None] * row_norms(tr.keys[of])
     radius[:, -1] += scale * row_norms(tr.q) * dk[of]
     norms = torch.cat([sets.value_norm, dv[:, None]], 1)[of]

@@ -90,5 +90,14 @@ def parse_config(metadata: Mapping[str, str] | None) -> ModelConfig:
             raise InvalidInputError("architecture", "llama", raw["architecture"])
         sizes = {name: int(raw[name]) for name in _SIZES}
         return ModelConfig(**sizes, rope_theta=Fraction(raw["rope_theta"]), rms_norm_eps=Fraction(raw["rms_norm_eps"]))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+    except InvalidInputError:
+        raise
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidInputError("model file", "a complete config in the metadata", repr(error)) from error
+
+
+def metadata_of(config: ModelConfig) -> dict[str, str]:
+    """The metadata of a model file, from which `parse_config` reads the same architecture."""
+    constants = {name: str(getattr(config, name)) for name in ("rope_theta", "rms_norm_eps")}
+    sizes = {name: getattr(config, name) for name in _SIZES}
+    return {"format": MODEL_FORMAT, "config": json.dumps({"architecture": "llama", **sizes, **constants})}

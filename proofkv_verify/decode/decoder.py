@@ -9,6 +9,7 @@ from typing import TypeAlias
 import torch
 
 from proofkv_verify.decode.full_cache import FullCache, row_of
+from proofkv_verify.decode.invariant import check_enclosed, check_rows
 from proofkv_verify.decode.loop import ContradictionError, Decider, Decision, open_cache
 from proofkv_verify.decode.meter import Meter, decided, verified
 from proofkv_verify.decode.methods import method_named
@@ -16,6 +17,7 @@ from proofkv_verify.decode.model import Model, Trace, advance, check_ids
 from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
 from proofkv_verify.decode.policy import Policy, parse_policy
+from proofkv_verify.decode.processors import Processor, parse_processors
 from proofkv_verify.decode.record import StepRecord, Summary, summarise
 from proofkv_verify.decode.tail import Tail, tail_of
 from proofkv_verify.errors import InvalidInputError
@@ -51,6 +53,8 @@ class CertifiedDecoder:
         policy: for the rows of generated tokens; text such as "exact" or "joint:16" or a `Policy`.
         method: which enclosure decides; "first-order" is refused, since it proves nothing.
         keep_levels: refined units stay refined for later steps.
+        processors: logit processors that the engine applies, as text such as "temperature:0.7" or a `Processor`; only
+            those are taken that cannot change the greedy token, so they change nothing here.
         observe: called with the cache as read, the token fed and the decision of each step under the `exact` policy.
     """
 
@@ -62,12 +66,14 @@ class CertifiedDecoder:
         *,
         method: str = "ellipsoid",
         keep_levels: bool = False,
+        processors: Sequence[Processor | str] = (),
         observe: Observer | None = None,
     ) -> None:
         method_named(method)
         if method == "first-order":
             raise InvalidInputError("method", "one whose radii are a proof", method)
         self.model, self.scheme, self.keep_levels, self.observe = model, scheme, keep_levels, observe
+        self.processors = parse_processors(processors)
         self.policy = parse_policy(policy) if isinstance(policy, str) else policy
         self.decider = Decider(model, method)
         if self.policy.kind != "exact" and method != "ellipsoid":
@@ -86,6 +92,8 @@ class CertifiedDecoder:
     def stream(self, ids: Sequence[int], n: int) -> Iterator[StepRecord]:
         """The records of n tokens, each as soon as its token is final."""
         check_ids(self.model, ids, n)
+        if n < 0:
+            raise InvalidInputError("tokens to emit", "at least 0", n)
         full = FullCache.of_prompt(self.model, ids[:-1])
         opened = open_cache(full, self.scheme)
         run, token, left = _Run(full, opened, tail_of(self.policy, self.model), []), ids[-1], n
@@ -106,6 +114,7 @@ class CertifiedDecoder:
         for at, (fed, guess) in enumerate(zip([token, *emitted], emitted, strict=False)):
             bits, trace = run.full.bits, run.full.step(fed)
             run.opened.append(row_of(trace))
+            check_rows(run.opened, run.full)
             if at == 0:
                 yield decided(meter, _settled(decision, trace), bits)
             else:
@@ -129,13 +138,18 @@ class CertifiedDecoder:
         return Meter.start(run.opened)
 
     def _anchor(self, run: _Run) -> Trace:
-        """Recomputes the rows of all pending tokens by full-cache steps and verifies the tokens emitted since."""
+        """Recomputes the rows of all pending tokens by full-cache steps, verifies the tokens and their enclosures."""
+        known = run.opened.uncertain
+        rows, radii = run.opened.tail[..., -known:, :], run.opened.tail_norm[..., -known:]
         run.opened.drop_uncertain()
-        for fed, expected in zip(run.pending, [*run.pending[1:], None], strict=True):
+        for at, (fed, expected) in enumerate(zip(run.pending, [*run.pending[1:], None], strict=True)):
             trace = run.full.step(fed)
+            if at < known:
+                check_enclosed(rows[..., at, :], radii[..., at], row_of(trace), run.opened.num_tokens)
             run.opened.append(row_of(trace))
             if expected is not None and trace.token != expected:
                 raise ContradictionError(f"a certified token is {expected}, the full cache's is {trace.token}")
+        check_rows(run.opened, run.full)
         run.pending, run.tail = [], tail_of(self.policy, self.model)
         return trace
 

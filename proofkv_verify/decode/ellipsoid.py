@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from proofkv_verify.decode.shapes import split
+
 UP = 1 + 1e-9
 _DIAGONAL = 1e-10
 _CANCELLED = 1e-12
@@ -37,12 +39,17 @@ def combine(parts: Sequence[Tensor], metric: Tensor | None = None) -> Tensor:
     if metric is not None:
         weights = (stack * metric).sum((-2, -1)).clamp_min(0).sqrt() + 1e-9 * weights
     inverse = torch.where(weights == 0, 0.0, weights.reciprocal())
-    mixed = (stack * inverse[..., None, None]).sum(0)
+    if stack.dim() == 3:
+        mixed = split(inverse @ stack.flatten(1), 0, (stack.shape[1], -1))
+    else:
+        mixed = (stack * inverse[..., None, None]).sum(0)
     return mixed * (weights.sum(0) * UP)[..., None, None]
 
 
 def image(a: Tensor, p: Tensor) -> Tensor:
     """The image of E(P) under a map that is known up to a relative 1e-10 of its Frobenius norm: A P A' and slack."""
+    if not p.any():  # the first layer's error is the point
+        return p.new_zeros(*a.shape[:-1], a.shape[-2])
     scale = a.square().sum((-2, -1)) * p.diagonal(dim1=-2, dim2=-1).sum(-1)
     return widen(a @ p @ a.mT, scale)
 
@@ -98,7 +105,9 @@ def spectral_upper(s: Tensor) -> Tensor:
 
     At most n^(1/8) times too large; scaled by the Frobenius norm first, so that nothing under- or overflows.
     """
-    size = torch.linalg.matrix_norm(s)
+    size: Tensor = torch.linalg.matrix_norm(s)
+    if not size.any():
+        return size
     unit = s / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
     fourth = unit @ unit
     fourth = fourth @ fourth
@@ -109,3 +118,20 @@ def spectral_upper(s: Tensor) -> Tensor:
 def gram_norm_upper(a: Tensor) -> Tensor:
     """At least the spectral norms of matrices `[..., m, n]`."""
     return spectral_upper(a @ a.mT if a.shape[-2] <= a.shape[-1] else a.mT @ a).sqrt() * UP
+
+
+def product_upper(a: Tensor, b: Tensor) -> Tensor:
+    """At least the largest |(a z).(b z)| over |z| <= 1 for matrices `[..., m, n]`, by the Schatten norm again.
+
+    That is the largest |eigenvalue| of (a'b + b'a) / 2, whose eighth powers sum to the trace of the eighth power of a
+    matrix of size 2m with the same eigenvalues but 0.
+    """
+    both = torch.cat([a, b], -2)
+    small = torch.cat([b, a], -2) @ both.mT / 2
+    size = torch.linalg.matrix_norm(small)
+    fourth = small / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
+    fourth = fourth @ fourth
+    fourth = fourth @ fourth
+    eighth = (fourth * fourth.mT).sum((-2, -1)).clamp_min(0) + 1e-12 * fourth.square().sum((-2, -1))
+    found: Tensor = eighth.pow(0.125) * size
+    return found * (1 + 1e-8)

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from proofkv_verify.decode.adjoint import heads_remainder, mlp_remainder
-from proofkv_verify.decode.attention_half import AttentionBound, attention_half
+from proofkv_verify.decode.attention_bound import AttentionBound
+from proofkv_verify.decode.attention_half import attention_half
 from proofkv_verify.decode.ellipsoid import UP, combine, image, row_norms, support, widen
 from proofkv_verify.decode.enclosure import RIVALS_FIRST, Enclosure, directions, rivals_by_gap
 from proofkv_verify.decode.loop import Decision, Gaps, plain_step

@@ -57,28 +57,30 @@ def mlp_half(maps: Maps, p: Tensor, noise: float, *, remainder_only: bool = Fals
 
 
 def _out(bound: MlpBound, maps: Maps, *, remainder_only: bool) -> Tensor:
-    w2 = maps.layer.w2
     linear = [] if remainder_only else [image(maps.mlp, bound.norm.p)]
-    parts = [*linear, *bound.norm.remainder(maps.mlp_out), _quadratic(bound, w2), _third(bound, w2)]
+    parts = [*linear, *bound.norm.remainder(maps.mlp_out), _beyond_linear(bound, maps.layer.w2)]
     out = combine([*parts, ball(bound.noise, parts[0])])
     return widen(out, out.diagonal().sum())
 
 
-def _third(bound: MlpBound, w2: Tensor) -> Tensor:
-    """The third-order parts r_c, |r_c| <= theta_c (U_c z)^2, behind W2, by Cauchy-Schwarz with b_c = |U_c|:
-    |w.r|^2 <= (sum w_c^2 theta_c b_c^2) lmax(U' diag(theta) U).
+def _beyond_linear(bound: MlpBound, w2: Tensor) -> Tensor:
+    """W2 X W2' for an ellipsoid X of the quadratic map and the third order, summed before W2.
+
+    Quadratic: (1/2)[(UU')o(W~W~') + (UW~')o(UW~')'], since T(z, z) lies in E(T T') for |z z'|_F = |z|^2 <= 1. Third
+    order r_c, |r_c| <= theta_c (U_c z)^2: by Cauchy-Schwarz, with b_c = |U_c|, |w.r|^2 <= (sum w_c^2 theta_c b_c^2)
+    lmax(U' diag(theta) U). The weights of the sum are those that are best if the columns of W2 were orthogonal.
     """
     u, theta = bound.gate, bound.theta
-    spread = theta * u.square().sum(-1)
-    shaped = spectral_upper((u * theta[:, None]).T @ u) * ((w2 * spread) @ w2.T)
-    return widen(shaped, shaped.diagonal().sum() + 1e-2 * w2.square().sum() * spread.square().sum())
-
-
-def _quadratic(bound: MlpBound, w2: Tensor) -> Tensor:
-    """W2 (1/2)[(UU')o(W~W~') + (UW~')o(UW~')'] W2': T(z, z) lies in E(T T') because |z z'|_F = |z|^2 <= 1."""
-    inner, trace = _gram_products(bound.gate, bound.product)
+    inner, trace = _gram_products(u, bound.product)
+    cubic = theta * u.square().sum(-1) * spectral_upper((u * theta[:, None]).T @ u)
+    lengths = w2.square().sum(0)
+    sizes = [(lengths * part).sum().sqrt() for part in (inner.diagonal(), cubic)]
+    ratio = (sizes[1] / sizes[0]).nan_to_num(1.0).clamp(1e-6, 1e6)
+    inner = inner * (1 + ratio)
+    inner.diagonal().add_(cubic * (1 + 1 / ratio))
     out = w2 @ inner @ w2.T
-    return widen(out, 1e-2 * w2.square().sum() * trace + out.diagonal().sum())
+    slack = w2.square().sum() * (trace * (1 + ratio) + cubic.sum() * (1 + 1 / ratio))
+    return widen(out, 1e-2 * slack + out.diagonal().sum())
 
 
 def _gram_products(u: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:

@@ -19,11 +19,9 @@ from torch import Tensor
 from torch.nn import functional as nnf
 
 from proofkv_verify.decode.config import ModelConfig, parse_config
+from proofkv_verify.decode.defaults import DEFAULT_MODEL, MODELS
 from proofkv_verify.errors import InvalidInputError, ShapeError
 
-_DATA = Path(__file__).parent.parent / "data"
-MODELS = {path.stem.replace("_", "-"): path for path in sorted(_DATA.glob("byte_llama_*.safetensors"))}
-DEFAULT_MODEL = "byte-llama-4"
 F64 = torch.float64
 
 
@@ -145,7 +143,7 @@ def build_model(config: ModelConfig, tensors: dict[str, Tensor], name: str, dige
     """A model from tensors named as in `ModelConfig.shapes`, of any float dtype.
 
     Raises:
-        InvalidInputError: a tensor is missing or holds a NaN or an infinity.
+        InvalidInputError: a tensor is missing, holds a NaN or an infinity, or a number that float32 cannot hold.
         ShapeError: a tensor has another shape.
     """
     for key, shape in config.shapes().items():
@@ -155,6 +153,10 @@ def build_model(config: ModelConfig, tensors: dict[str, Tensor], name: str, dige
             raise ShapeError(f"tensor {key}", f"shape {list(shape)}", list(tensors[key].shape))
         if not tensors[key].isfinite().all():
             raise InvalidInputError(f"tensor {key}", "finite numbers", "a NaN or an infinity")
+        if not torch.equal(tensors[key].float().to(F64), tensors[key].to(F64)):
+            raise InvalidInputError(
+                f"tensor {key}", "numbers that float32 holds, so that folding rounds nothing", "others"
+            )
     exact = {key: tensors[key].to(F64) for key in config.shapes()}
     layers = tuple(_fold(config, exact, f"layers.{i}.") for i in range(config.num_layers))
     return Model(config, layers, exact["embedding"], exact["head"] * exact["gain_final"], name, digest)

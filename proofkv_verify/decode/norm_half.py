@@ -7,29 +7,31 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.ellipsoid import UP, combine, rank_one, spectral_upper, support, widen
+from proofkv_verify.decode.ellipsoid import UP, combine, image, rank_one, row_norms, spectral_upper, support, widen
 
 TAU_LIMIT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class NormBound:
-    """N(x + delta) - N(x) = J delta + a delta / rho + b x / rho with |a| <= alpha and |b| <= beta for delta in E(P).
+    """N(x + delta) - N(x) = J delta - t delta / rho + b (x + delta) / rho with t = x.delta / (d rho^2), |b| <= beta.
 
     Attributes:
-        jacobian: J `[d, d]`; alpha, beta: the bounds; tau: sup of x.delta / (d rho^2), NaN or >= 0.9 where it failed.
+        jacobian: J `[d, d]`; beta: the bound; tau: sup of |t| over E(P), NaN or >= 0.9 where it failed.
         direction: x / rho `[d]`; rho: the RMS.
         p: the ellipsoid of delta; out: one that contains N(x + delta) - N(x).
+        factor, turned: factor P + turned turned' is an ellipsoid of (b - t) delta / rho.
     """
 
     jacobian: Tensor
-    alpha: Tensor
     beta: Tensor
     tau: Tensor
     direction: Tensor
     rho: float
     p: Tensor
     out: Tensor
+    factor: Tensor
+    turned: Tensor
 
     @property
     def failed(self) -> bool:
@@ -37,21 +39,26 @@ class NormBound:
         return not bool(self.tau < TAU_LIMIT)
 
     def remainder(self, after: Tensor) -> tuple[Tensor, Tensor]:
-        """Ellipsoids of `after` times the two remainder terms."""
-        bent = rank_one(after @ self.direction * self.beta)
-        size = after.square().sum() * self.p.diagonal().sum() * (self.alpha / self.rho) ** 2
-        return bent, widen(after @ self.p @ after.T * (self.alpha / self.rho) ** 2, size)
+        """Ellipsoids of `after` times the remainder's terms: along x, and along delta."""
+        twist = image(after, self.p) * self.factor + rank_one(after @ self.turned)
+        return rank_one(after @ self.direction * self.beta) * UP, twist * UP
 
     @property
     def own_remainder(self) -> tuple[Tensor, Tensor]:
-        """Ellipsoids of the two remainder terms themselves."""
-        return rank_one(self.direction * self.beta), self.p * ((self.alpha / self.rho) ** 2 * UP)
+        """Ellipsoids of the remainder's terms themselves."""
+        twist = self.p * self.factor + rank_one(self.turned)
+        return rank_one(self.direction * self.beta) * UP, twist * UP
 
     def support(self, directions: Tensor) -> Tensor:
-        """The largest |b . remainder| for directions `[R, d]` behind the norm."""
-        return (directions @ self.direction).abs() * self.beta * UP + support(
-            self.p, directions
-        ) * self.alpha / self.rho
+        """The largest |c . remainder| for directions `[R, d]` behind the norm.
+
+        The product t (c . delta) of two linear forms u.z and v.z is at most (|u||v| + |u.v|) / 2 over |z| <= 1.
+        """
+        reach = support(self.p, directions)
+        both = (directions @ (self.p @ self.direction)).abs() / (len(self.direction) * self.rho)
+        both = both + 1e-12 * self.p.trace() * row_norms(directions) / self.rho
+        along = (directions @ self.direction).abs() * self.beta
+        return (along + (reach * (self.beta + self.tau / 2) + both / 2) / self.rho) * UP
 
 
 def norm_half(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
@@ -61,14 +68,23 @@ def norm_half(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
     (1 + 2t + m)^(-1/2), between (1 + 2 tau + mu)^(-1/2) and 1/(1 - tau); its distance from 1 - t is at most beta.
     """
     size = len(x) * rho**2
-    tau = support(p, x[None])[0] / size
+    tau = support(p, x[None])[0] / size * UP
     mu = spectral_upper(p) / size * UP
     safe = torch.where(tau < TAU_LIMIT, tau, torch.full_like(tau, torch.nan))
-    # 1e-15: the rounding of 1/(1 - tau) - 1 for tau near 0
-    alpha = torch.maximum(1 / (1 - safe) - 1, 1 - (1 + 2 * safe + mu).rsqrt()) * UP + 1e-15
     beta = torch.maximum(mu / 2, safe.square() / (1 - safe)) * UP
-    bound = NormBound(jacobian, alpha, beta, tau, x / rho, rho, p, p)
+    factor, share = _twist(tau, beta)
+    turned = p @ (x / size) * (share / 2).sqrt() / rho
+    bound = NormBound(jacobian, beta, tau, x / rho, rho, p, p, factor / rho**2, turned)
     return replace(bound, out=combine([_turned(x, rho, size, p), *bound.own_remainder]))
+
+
+def _twist(tau: Tensor, beta: Tensor) -> tuple[Tensor, Tensor]:
+    """The quadratic map t delta lies in (tau^2 P + v v') / 2 with v = P x / (d rho^2), b delta in beta^2 P; their sum
+    in f P + s v v' / 2 for s = 1 + r, f = s tau^2 / 2 + (1 + 1/r) beta^2 and any r > 0.
+    """
+    ratio = (1.5 * beta / tau).nan_to_num(1.0).clamp(1e-6, 1e6)
+    share = 1 + ratio
+    return share * tau.square() / 2 + (1 + 1 / ratio) * beta.square(), share
 
 
 def _turned(x: Tensor, rho: float, size: float, p: Tensor) -> Tensor:

@@ -62,9 +62,10 @@ def _sizes(maps: Maps) -> Tensor:
     """How much of the residual stream each unit can move, to first order and relative to its norm `[2, G, P]`."""
     tr, sets = maps.trace, maps.sets
     pages, groups = sets.key_sigma.shape[-1], len(tr.wk)
+    none = torch.zeros(len(maps.of), dtype=F64)
     metric = maps.layer.wo.mT @ maps.layer.wo
     lengths = ((maps.weighted @ metric) * maps.weighted).sum(-1).clamp_min(0).sqrt()[:, :-1]
-    kappa, _ = key_radii(tr, sets, maps.of, torch.zeros(len(maps.of), dtype=F64), torch.zeros(groups, dtype=F64))
+    kappa, _ = key_radii(tr, sets, maps.of, none, none)
     spread = metric.diagonal(dim1=-2, dim2=-1).mean(-1).sqrt()[:, None]
     both = torch.stack([kappa[:, :-1] * lengths, tr.p[:, :-1] * sets.value_norm[maps.of] * spread])
     per_page = split(both[..., : pages * sets.page_size], -1, (pages, sets.page_size)).sum(-1)

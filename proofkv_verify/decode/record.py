@@ -89,3 +89,12 @@ def summarise(records: Sequence[StepRecord]) -> Summary:
         time_ratio=timed / forward if forward else 0.0,
         tokens_per_pass=steps / passes if passes else float("inf"),
     )  # fmt: skip
+
+
+def confirmed(records: Sequence[StepRecord]) -> int:
+    """How many tokens, from the first on, a full-cache pass has confirmed; those after them rest on certificates alone.
+
+    A pass confirms every token before it, and the one that it decides.
+    """
+    last = [at for at, r in enumerate(records, 1) if r.anchor_bits or r.outcome in ("full", "anchored", "drafted")]
+    return max(last, default=0)

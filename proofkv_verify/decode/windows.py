@@ -13,13 +13,12 @@ from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
 
 _TEXT = Path(__file__).parent.parent / "data" / "byte_held_out.txt"
-SIZE = 400
+SIZE, WINDOWS = 400, 48
 
 
 def window(index: int) -> list[int]:
     """The token ids of one held-out window, 400 bytes; windows 0 to 47."""
-    text = _TEXT.read_bytes()
-    return list(text[index % (len(text) // SIZE) * SIZE :][:SIZE])
+    return list(_TEXT.read_bytes()[index % WINDOWS * SIZE :][:SIZE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +36,9 @@ class WindowStep:
 
 
 def window_steps(model: Model, count: int, positions: tuple[int, ...] = (256, 300, 340, 380)) -> Iterator[WindowStep]:
-    """Steps at the given positions of the first windows, `count` in all; the prefix is prefilled exactly each time."""
+    """`count` steps spread evenly over the windows, the positions in turn; each prefix is prefilled exactly."""
     for at in range(count):
-        index, position = at // len(positions), positions[at % len(positions)]
+        index, position = at * WINDOWS // count, positions[at % len(positions)]
         ids = window(index)
         full = FullCache.of_prompt(model, ids[:position])
         after = FullCache(model, list(full.caches))

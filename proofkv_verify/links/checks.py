@@ -150,16 +150,21 @@ def sheet_hypotheses(text: str) -> tuple[str, ...]:
 def _theorems(entry: Entry, context: Context) -> Iterator[str]:
     if entry.lean != BOUNDS[entry.slug].lean:
         yield f"lean: {entry.lean} here, {BOUNDS[entry.slug].lean} in the bound"
-    exported = context.sources.exported
     for name in filter(None, (entry.lean, *entry.also)):
-        if context.sources.statement(name) is None:
-            yield f"lean: no theorem {name} in the sources"
-        elif exported is not None and name not in exported:
-            yield f"lean: {name} is not among the theorems that Lean exported"
-        elif exported is not None and not exported[name] <= ALLOWED_AXIOMS:
-            yield f"lean: {name} rests on {_listed(tuple(sorted(exported[name] - ALLOWED_AXIOMS)))}"
-    if exported is None:
+        yield from unexported(name, context)
+    if context.sources.exported is None:
         yield NOT_EXPORTED
+
+
+def unexported(name: str, context: Context) -> Iterator[str]:
+    """Why a theorem is not one that Lean has checked on the allowed axioms."""
+    exported = context.sources.exported
+    if context.sources.statement(name) is None:
+        yield f"lean: no theorem {name} in the sources"
+    elif exported is not None and name not in exported:
+        yield f"lean: {name} is not among the theorems that Lean exported"
+    elif exported is not None and not exported[name] <= ALLOWED_AXIOMS:
+        yield f"lean: {name} rests on {_listed(tuple(sorted(exported[name] - ALLOWED_AXIOMS)))}"
 
 
 def _statements(entry: Entry, context: Context) -> Iterator[str]:
@@ -169,11 +174,12 @@ def _statements(entry: Entry, context: Context) -> Iterator[str]:
     if expected is None:
         yield f"lean: {TABLE} does not state {entry.lean}"
     elif found is not None:
-        yield from _different(expected, found)
+        yield from different(expected, found)
         yield from _unaccounted(entry, expected, context)
 
 
-def _different(expected: Statement, found: Statement) -> Iterator[str]:
+def different(expected: Statement, found: Statement) -> Iterator[str]:
+    """Where a statement in the sources is not the one that the table states."""
     for name in dict.fromkeys([*expected.binders, *found.binders]):
         here, there = expected.binders.get(name), found.binders.get(name)
         if here != there:
@@ -221,9 +227,14 @@ def _words(entry: Entry, context: Context) -> Iterator[str]:
 
 
 def _definitions(entry: Entry, context: Context) -> Iterator[str]:
-    """Structures and definitions behind the main theorem are in the sources what the table says."""
     statement = context.index.theorems.get(entry.lean)
-    spoken = frozenset() if statement is None else _spoken(statement, context.index)
+    if statement is not None:
+        yield from redefined(statement, context)
+
+
+def redefined(statement: Statement, context: Context) -> Iterator[str]:
+    """Structures and definitions behind a theorem that are not in the sources what the table says."""
+    spoken = _spoken(statement, context.index)
     for name in sorted(spoken & set(context.index.structures)):
         found, here = context.sources.fields(name), dict(context.index.structures[name])
         if found != here:

@@ -12,7 +12,7 @@ from proofkv_verify.errors import InvalidInputError
 
 TABLE = "proofs/index.toml"
 STATUSES = ("proved", "proved in part")
-Row = TypeVar("Row", "Entry", "Statement")
+Row = TypeVar("Row", "Entry", "Statement", "Use")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,31 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """A step of certified decoding that leans on theorems: which, in what code, and what they leave open.
+
+    Attributes:
+        name: short name of the step.
+        relies_on: the fact in words that the code relies on.
+        lean: theorems that state it or its core.
+        code: where it is used, `module:object`, the object a name or a chain of attributes.
+        tests: facts about that code, `file::test`.
+        covers: what the theorems give.
+        does_not_cover: what they say nothing about.
+        gaps: what the code relies on and no theorem states.
+    """
+
+    name: str
+    relies_on: str
+    lean: tuple[str, ...]
+    code: tuple[str, ...]
+    tests: tuple[str, ...]
+    covers: tuple[str, ...]
+    does_not_cover: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """The whole table.
 
@@ -82,12 +107,14 @@ class Index:
         theorems: expected statements of main theorems by name.
         structures: expected fields of the structures that theorems assume, by name.
         definitions: expected text of the definitions that conclusions speak of, by name.
+        decode: what certified decoding leans on, by name.
     """
 
     bounds: Mapping[str, Entry]
     theorems: Mapping[str, Statement] = field(default_factory=dict)
     structures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     definitions: Mapping[str, str] = field(default_factory=dict)
+    decode: Mapping[str, Use] = field(default_factory=dict)
 
 
 def find_root() -> Path:
@@ -129,6 +156,7 @@ def parse_index(text: str) -> Index:
         _by_name([_row(Statement, row) for row in document.get("theorem", [])], "name"),
         document.get("structure", {}),
         document.get("definition", {}),
+        _by_name([_row(Use, row) for row in document.get("decode", [])], "name"),
     )
 
 

@@ -35,7 +35,7 @@ class Sources:
 
     def fields(self, name: str) -> dict[str, str] | None:
         """The fields of a structure with their types, or None."""
-        body = self._after(rf"^structure {re.escape(name)}\b[^\n]* where\n")
+        body = self._after(rf"^structure {re.escape(name)}\b(?:[^\n]|\n(?=    ))* where\n")
         if body is None:
             return None
         block = re.sub(r"/--.*?-/", "", body.split("\n\n", 1)[0], flags=re.DOTALL)
@@ -72,7 +72,7 @@ def _exported(path: Path) -> dict[str, frozenset[str]] | None:
 
 
 def _parse_statement(name: str, text: str) -> Statement:
-    """Reads binders up to the colon, then the conclusion up to `:=`; only named explicit binders are hypotheses."""
+    """Reads binders up to the colon, the conclusion up to `:=` or a match; named explicit binders are hypotheses."""
     binders: dict[str, str] = {}
     at = 0
     while text[at] != ":":
@@ -83,7 +83,7 @@ def _parse_statement(name: str, text: str) -> Statement:
                 binders.update(dict.fromkeys(names.split(), _spaced(kind)))
             at = end
         at += 1
-    return Statement(name, binders, _spaced(text[at + 1 : text.index(":=", at)]))
+    return Statement(name, binders, _spaced(re.split(r":=|\n  \| ", text[at + 1 :], maxsplit=1)[0]))
 
 
 def _matching(text: str, start: int) -> int:

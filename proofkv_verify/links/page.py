@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from proofkv_verify.links.index import Entry, Index
+from proofkv_verify.links.index import Entry, Index, Use
 from proofkv_verify.links.lean_source import NAMESPACE
 
 SCHEMA = "proofkv-verify/status/1"
@@ -23,11 +23,27 @@ paper (`proofs/<slug>.md`) and tested, not in Lean. Neither says anything about 
 less than the formula is tested by exact comparison (`tests/fast`), not proved.
 """
 
+_USES = """
+## Certified decoding
 
-def document(index: Index, undeclared: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+What `decode` leans on, step by step: the theorem, the code that uses it, what it covers. That each named object does
+what the theorem speaks of is tested (`proofs/index.toml` names the tests), not proved."""
+
+
+def document(
+    index: Index,
+    undeclared: Mapping[str, Sequence[str]],
+    uses_undeclared: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
     """The JSON document of `status`: absent things are null, undeclared gaps follow the declared ones and say so."""
     rows = [_row(index.bounds.get(slug), slug, missing) for slug, missing in undeclared.items()]
-    return {"schema": SCHEMA, "bounds": rows}
+    uses = [_use_row(use, (uses_undeclared or {}).get(name, ())) for name, use in index.decode.items()]
+    return {"schema": SCHEMA, "bounds": rows, "decode": uses}
+
+
+def _use_row(use: Use, missing: Sequence[str]) -> dict[str, Any]:
+    lists = {name: list(getattr(use, name)) for name in ("lean", "code", "tests")}
+    return {"name": use.name, **lists, "gaps": [*use.gaps, *(UNDECLARED + text for text in missing)]}
 
 
 def _row(entry: Entry | None, slug: str, missing: Sequence[str]) -> dict[str, Any]:
@@ -41,7 +57,8 @@ def markdown(index: Index) -> str:
     entries = index.bounds.values()
     head = ["| bound | status | Lean | fast | z3 | fuzz | sheet |", "| --- | --- | --- | --- | --- | --- | --- |"]
     sections = [part for entry in entries for part in _section(entry)]
-    return "\n".join([_HEAD, *head, *map(_line, entries), *sections]) + "\n"
+    uses = [part for use in index.decode.values() for part in _use_section(use)]
+    return "\n".join([_HEAD, *head, *map(_line, entries), *sections, *([_USES] if uses else []), *uses]) + "\n"
 
 
 def _line(entry: Entry) -> str:
@@ -65,4 +82,16 @@ def _section(entry: Entry) -> list[str]:
         *(f"- Covers: {text}" for text in entry.covers),
         *(f"- Does not cover: {text}" for text in entry.does_not_cover),
         *(f"- Gap: {text}" for text in entry.gaps),
+    ]
+
+
+def _use_section(use: Use) -> list[str]:
+    return [
+        f"\n### {use.name}\n",
+        f"{use.relies_on}\n",
+        f"- Lean: {', '.join(_code(name.removeprefix(NAMESPACE)) for name in use.lean)}.",
+        f"- Code: {', '.join(map(_code, use.code))}.",
+        *(f"- Covers: {text}" for text in use.covers),
+        *(f"- Does not cover: {text}" for text in use.does_not_cover),
+        *(f"- Gap: {text}" for text in use.gaps),
     ]

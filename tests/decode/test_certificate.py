@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from proofkv_verify.ball import precision
-from proofkv_verify.decode.config import MODEL_FORMAT
 from proofkv_verify.decode.enclosure import layer_bounds
 from proofkv_verify.decode.full_cache import FullCache
 from proofkv_verify.decode.loop import Decider, open_cache, plain_step
 from proofkv_verify.decode.maps import all_maps
-from proofkv_verify.decode.model import Model, advance, load_model, mlp_output
+from proofkv_verify.decode.model import advance, load_model, mlp_output
 from proofkv_verify.decode.noise import attention_noise, mlp_noise, row_noise
-from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Scheme
-from proofkv_verify.decode.step_certificate import save_certificate, step_certificate
+from proofkv_verify.decode.step_certificate import step_certificate
 from proofkv_verify.errors import CertificateFormatError, InvalidInputError
 from proofkv_verify.reference.enclosure import enclose, head_terms
 from proofkv_verify.reference.matrix import column, identity, matrix, root, square_sum
@@ -31,17 +27,7 @@ from proofkv_verify.reference.model import advance as ball_advance
 from proofkv_verify.reference.step_check import check_step, restore
 from proofkv_verify.reference.tensors import read_tensors
 from proofkv_verify.verdict import Inconclusive, Refuted, Verified
-from tests.decode.tiny import tiny_config, tiny_ids, tiny_tensors
-
-IDS = tiny_ids(30, 1)
-
-
-def write_model(path: Path, layers: int = 2, seed: int = 1) -> Path:
-    config = tiny_config(layers)
-    text = {name: getattr(config, name) for name in config.__slots__}
-    text |= {"architecture": "llama", "rope_theta": "10000", "rms_norm_eps": "1/100000"}
-    save_file(tiny_tensors(config, seed), path, {"format": MODEL_FORMAT, "config": json.dumps(text)})
-    return path
+from tests.decode.stored import IDS, certified, rewrite, write_model
 
 
 @pytest.fixture
@@ -49,38 +35,10 @@ def model_path(tmp_path: Path) -> Path:
     return write_model(tmp_path / "model.safetensors")
 
 
-def certified(path: Path, out: Path, levels: tuple[int, ...] = (4, 12, 16)) -> tuple[Model, Opened]:
-    model = load_model(path)
-    opened = open_cache(FullCache.of_prompt(model, IDS[:-1]), Scheme(levels, 8))
-    decision = Decider(model).decide(opened, IDS[-1])
-    assert decision is not None
-    save_certificate(step_certificate(model, opened, IDS[-1], decision), out)
-    return model, opened
-
-
-def save_rows(model: Model, path: Path) -> Path:
-    full = FullCache.of_prompt(model, IDS[:-1])
-    rows = {"keys": torch.stack([c.keys for c in full.caches]), "values": torch.stack([c.values for c in full.caches])}
-    save_file(rows, path)
-    return path
-
-
-def rewrite(out: Path, change: Callable[[dict[str, object], dict[str, torch.Tensor]], None]) -> None:
-    """Alters a certificate and gives it honest digests again."""
-    document = json.loads(out.read_text())
-    tensors = load_file(out.with_suffix(".safetensors"))
-    del document["digest"]
-    change(document, tensors)
-    save_file(tensors, out.with_suffix(".safetensors"))
-    document["tensors"] = hashlib.sha256(out.with_suffix(".safetensors").read_bytes()).hexdigest()
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    out.write_text(json.dumps({**document, "digest": hashlib.sha256(text.encode()).hexdigest()}))
-
-
 @pytest.mark.parametrize("levels", [(12, 16), (14,), (10, 13, 16)])
 def test_the_checker_derives_a_certificate_again(model_path: Path, tmp_path: Path, levels: tuple[int, ...]) -> None:
-    model, _ = certified(model_path, tmp_path / "step.json", levels)
-    report = check_step(tmp_path / "step.json", model_path, save_rows(model, tmp_path / "rows.safetensors"))
+    certified(model_path, tmp_path / "step.json", levels)
+    report = check_step(tmp_path / "step.json", model_path, tmp_path / "rows.safetensors")
     assert isinstance(report.verdict, Verified)
     assert "ellipsoids and radii" in report.derived
     assert report.trusted == ("the rows are those of the prefix",)
@@ -120,8 +78,8 @@ def test_another_winner_is_refuted(model_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "step.json"
     certified(model_path, out)
 
-    def change(document: dict[str, object], tensors: dict[str, torch.Tensor]) -> None:
-        document["winner"] = (int(str(document["winner"])) + 1) % 16
+    def change(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        document["winner"] = (document["winner"] + 1) % 16
 
     rewrite(out, change)
     assert isinstance(check_step(out, model_path).verdict, Refuted)
@@ -131,7 +89,7 @@ def test_a_gap_claimed_too_large_is_refuted(model_path: Path, tmp_path: Path) ->
     out = tmp_path / "step.json"
     certified(model_path, out)
 
-    def change(document: dict[str, object], tensors: dict[str, torch.Tensor]) -> None:
+    def change(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         tensors["gaps"] = tensors["gaps"] * (1 + 1e-9)
 
     rewrite(out, change)
@@ -140,13 +98,13 @@ def test_a_gap_claimed_too_large_is_refuted(model_path: Path, tmp_path: Path) ->
 
 def test_a_sidecar_made_smaller_is_refuted_by_the_full_rows(model_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "step.json"
-    model, _ = certified(model_path, out, (8, 16))
+    certified(model_path, out, (8, 16))
 
-    def change(document: dict[str, object], tensors: dict[str, torch.Tensor]) -> None:
+    def change(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         tensors["norms"] = tensors["norms"] * 0.5
 
     rewrite(out, change)
-    verdict = check_step(out, model_path, save_rows(model, tmp_path / "rows.safetensors")).verdict
+    verdict = check_step(out, model_path, tmp_path / "rows.safetensors").verdict
     assert isinstance(verdict, Refuted)
     assert "does not bound" in verdict.reason
 
@@ -157,7 +115,7 @@ def test_radii_that_are_too_wide_are_not_believed_whatever_the_certificate_says(
     out = tmp_path / "step.json"
     certified(model_path, out, (12, 16))
 
-    def change(document: dict[str, object], tensors: dict[str, torch.Tensor]) -> None:
+    def change(document: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
         tensors["norms"] = tensors["norms"] * 1000
         tensors["width_keys"] = tensors["width_keys"] * 1.0
         tensors["radii"] = tensors["radii"] * 0
@@ -166,11 +124,12 @@ def test_radii_that_are_too_wide_are_not_believed_whatever_the_certificate_says(
     assert isinstance(check_step(out, model_path).verdict, Inconclusive)
 
 
-def test_another_model_is_refuted_and_another_format_refused(model_path: Path, tmp_path: Path) -> None:
+def test_another_model_and_another_format_are_refused(model_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "step.json"
     certified(model_path, out)
     other = write_model(tmp_path / "other.safetensors", seed=2)
-    assert isinstance(check_step(out, other).verdict, Refuted)
+    with pytest.raises(InvalidInputError, match="file that was decoded"):
+        check_step(out, other)
     out.write_text("{}")
     with pytest.raises(CertificateFormatError, match="schema"):
         check_step(out, model_path)

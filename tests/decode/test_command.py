@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from proofkv_verify.decode import command
-from proofkv_verify.decode.command import REPORT_SCHEMA, run_check_step, run_decode
+from proofkv_verify.decode.command import REPORT_SCHEMA, run_decode
 from proofkv_verify.decode.loop import ContradictionError
-from proofkv_verify.errors import CertificateFormatError, InvalidInputError
-from tests.decode.test_certificate import write_model
+from proofkv_verify.errors import InvalidInputError
+from tests.decode.stored import write_model
 
 TEXT = "".join(chr(1 + i % 15) for i in range(30))
 
@@ -102,19 +102,6 @@ def test_a_prompt_file_is_read_as_bytes(model: str, tmp_path: Path) -> None:
 def test_bad_input_is_one_clear_error(model: str, given: dict[str, Any], match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):
         run(given.pop("model", model), **given)
-
-
-def test_saved_certificates_are_believed_and_an_altered_one_is_not(
-    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(model, certificates=tmp_path / "steps", scheme="12:14:16", tokens=3) == 0
-    found = sorted((tmp_path / "steps").glob("*.json"))
-    assert [path.name for path in found] == ["step-29.json", "step-30.json", "step-31.json"]
-    assert [run_check_step(path, model) for path in found] == [0, 0, 0]
-    assert "derived: ellipsoids and radii" in capsys.readouterr().out
-    found[0].write_text(found[0].read_text().replace('"position": 29', '"position": 28'))
-    with pytest.raises(CertificateFormatError, match="digest"):
-        run_check_step(found[0], model)
 
 
 def test_certificates_need_the_exact_policy(model: str, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from proofkv_verify.decode.full_cache import FullCache
 from proofkv_verify.decode.model import DEFAULT_MODEL, MODELS, advance, build_model, load_model, prefill
 from proofkv_verify.decode.windows import SIZE, window
 from proofkv_verify.errors import InvalidInputError, ShapeError
-from tests.decode.test_certificate import write_model
+from tests.decode.stored import write_model
 from tests.decode.tiny import tiny_config, tiny_ids, tiny_model, tiny_tensors
 
 
@@ -105,6 +105,17 @@ def test_a_shipped_model_predicts_its_held_out_text(name: str) -> None:
         logits = trace.scores / (trace.final.square().mean() + 1e-5).sqrt()
         losses.append(-float(logits.log_softmax(-1)[ids[at + 1]]))
     assert sum(losses) / len(losses) < 2.2
+
+
+def test_scores_are_the_logits_times_one_positive_number() -> None:
+    """The last norm left out: the order of the scores is that of the logits, gain and all."""
+    config, tensors = tiny_config(), tiny_tensors(tiny_config(), 1)
+    model, ids = build_model(config, tensors, "tiny"), tiny_ids(12)
+    trace = advance(model, ids[-1], 11, prefill(model, ids[:-1]))
+    rms = (trace.final.square().mean() + 1e-5).sqrt()
+    logits = tensors["head"].double() @ (tensors["gain_final"].double() * trace.final / rms)
+    assert (logits * rms - trace.scores).abs().max() < 1e-13
+    assert torch.equal(logits.argsort(), trace.scores.argsort())
 
 
 def test_windows_are_bytes_of_the_vocabulary() -> None:

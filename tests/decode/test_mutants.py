@@ -75,7 +75,7 @@ def misses_rmsnorm(half: Callable[..., Any]) -> bool:
 
 def norm_at_the_centre(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
     zero = torch.zeros((), dtype=F64)
-    return NormBound(jacobian, zero, zero, zero, x / rho, rho, p, image(jacobian, p))
+    return NormBound(jacobian, zero, zero, x / rho, rho, p, image(jacobian, p), zero, zero * x)
 
 
 def misses_score_moves(radii: Callable[..., Any]) -> bool:
@@ -84,7 +84,7 @@ def misses_score_moves(radii: Callable[..., Any]) -> bool:
     tr, known = step.nominal.layers[1], step.sets[1]
     of = step.model.heads_to_kv
     dq = torch.tensor([0.5, 1.0, 2.0, 4.0], dtype=F64)
-    kappa, bil = radii(tr, known, of, dq, torch.ones(2, dtype=F64))
+    kappa, bil = radii(tr, known, of, dq, dq)
     for h, g in enumerate(of.tolist()):
         unit = tr.q[h] / tr.q[h].norm()
         size = torch.minimum(known.key_norm[g], (known.key_box[g] / unit.abs()).amin(-1))
