@@ -1,16 +1,14 @@
 """Certified decoding on the shipped models: what is certified at which width, what refinement reads, how tight it is.
 
-    python -m benchmarks.decode --out benchmarks/decode.md            # all sections, about 30 CPU minutes
-    python -m benchmarks.decode --sections widths,time --steps 8      # some of them, fewer steps
-
-Steps are teacher-forced on held-out text, four positions (256, 300, 340, 380) of each window, exact tail, page 16. They
-are correlated: take +-7 points as the noise of a fraction over 48 steps. The table is written again after each section.
+python -m benchmarks.decode                                        # all sections, about 40 CPU minutes
+python -m benchmarks.decode --sections widths,time                 # some of them; the others keep their numbers
+python -m benchmarks.decode --sections widths --steps 8 --out ""   # a quick look that writes nothing
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import inspect
 import math
 import statistics
 import time
@@ -21,10 +19,12 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.decode_proofs import planning, policies, soundness, tails, tightness
-from benchmarks.decode_report import Report, markdown, opened_step
+from benchmarks.decode_proofs import planning, soundness, tightness
+from benchmarks.decode_report import Report, opened_step
+from benchmarks.decode_tails import attacks, policies, tails
+from proofkv_verify.decode.adjoint import first_order
 from proofkv_verify.decode.composition import enclose_l2
-from proofkv_verify.decode.enclosure import Enclosure, enclose, rivals_by_gap
+from proofkv_verify.decode.enclosure import Enclosure, directions, enclose, rivals_by_gap
 from proofkv_verify.decode.loop import Decider
 from proofkv_verify.decode.maps import all_maps
 from proofkv_verify.decode.methods import METHODS
@@ -36,30 +36,43 @@ from proofkv_verify.decode.windows import WindowStep, window_steps
 LADDERS = ((8, 16), (6, 16), (4, 16), (4, 8, 16), (4, 6, 8, 10, 12, 16))
 
 
+WIDTHS = (6, 7, 8, 9, 10, 12, 15)
+
+
 def widths(report: Report, models: dict[int, Model], steps: int) -> None:
-    """Fraction of steps certified without a further read."""
-    rows = [["model", *(f"int{b}" for b in (6, 7, 8, 9, 10, 12, 15)), "median radius at int8", "median margin"]]
+    """Fraction of steps certified with no further read. "first order": steps whose gaps exceed the first-order radii,
+    which no certificate of this form can pass and which prove nothing. Radius and gap are those of the hardest rival at
+    int8.
+    """
+    rows = [["model", "what", *(f"int{b}" for b in WIDTHS), "median radius / gap at int8"]]
     for layers, model in models.items():
-        cells, radii, margins = [], [], []
-        for bits in (6, 7, 8, 9, 10, 12, 15):
-            sure = 0
-            for step in window_steps(model, steps):
+        sure, ceiling = dict.fromkeys(WIDTHS, 0), dict.fromkeys(WIDTHS, 0)
+        shares = []
+        for step in window_steps(model, steps):
+            for bits in WIDTHS:
                 _, trace, sets = opened_step(model, step, Scheme((bits, 16)))
                 found = enclose(model, trace, sets)
                 report.count(found.certified, found.winner, step.trace.token)
-                sure += found.certified
+                sure[bits] += found.certified
+                ceiling[bits] += _first_order_passes(model, trace, sets)
                 if bits == 8:
-                    radii.append(float(found.radii[found.hardest]))
-                    margins.append(float(found.gaps[rivals_by_gap(found.gaps, found.winner)[0]]))
-            cells.append(f"{sure / steps:.2f}")
-        rows.append(
-            [f"{layers} layers", *cells, f"{statistics.median(radii):.3f}", f"{statistics.median(margins):.3f}"]
-        )
-        report.add(f"Certified without a further read, {steps} steps", rows)
+                    shares.append(float(found.radii[found.hardest] / found.gaps[found.hardest]))
+        for what, counts in (("certified", sure), ("first order", ceiling)):
+            last = f"{statistics.median(shares):.2f}" if what == "certified" else ""
+            rows.append([f"{layers} layers", what, *(f"{counts[b] / steps:.3f}" for b in WIDTHS), last])
+        report.add(rows)
+
+
+def _first_order_passes(model: Model, trace: Trace, sets: list[Sets]) -> bool:
+    rows, gaps = directions(model, trace)
+    rivals = rivals_by_gap(gaps, trace.token)
+    return bool((gaps[rivals] > first_order(all_maps(model.layers, trace, sets), rows[rivals])[0]).all())
 
 
 def methods(report: Report, models: dict[int, Model], steps: int) -> None:
-    """All methods on the same steps; the first-order radii are no proof and count as `gap > radius` only."""
+    """All methods on the same steps, 4 layers; the first-order radii are no proof and count as `gap > radius` only.
+    What `interval` and `l2` need is found by scaling the radii of 15 bits, for `l2` without float64's own rounding.
+    """
     model = models[4]
     shown = (8, 10, 12, 15)
     rows = [["method", *(f"int{b}" for b in shown), "bits it needs for every step", "radius at int12, median", "proof"]]
@@ -78,7 +91,7 @@ def methods(report: Report, models: dict[int, Model], steps: int) -> None:
         needed = {"interval": _needed(model, method, steps), "l2": _needed(model, _unrounded, steps)}.get(name, "-")
         proof = "no" if name == "first-order" else "yes"
         rows.append([name, *cells, needed, f"{statistics.median(radii):.3g}", proof])
-        report.add(f"Methods, 4 layers, the same {steps} steps", rows)
+        report.add(rows)
 
 
 def _passes(found: Enclosure) -> bool:
@@ -116,7 +129,10 @@ def _scaled(sets: Sets, factor: float) -> Sets:
 
 
 def ladders(report: Report, models: dict[int, Model], steps: int) -> None:
-    """What is read until every step is certified or everything is open."""
+    """What is read until every step is certified. "bits (level)": mean level at the decision, 16 for a unit read in
+    full; "bits read": what was read before the 16 bits too; with sidecars: norms, spectral norms, scales and zeros as
+    well.
+    """
     head = [
         "model",
         "ladder",
@@ -139,7 +155,7 @@ def ladders(report: Report, models: dict[int, Model], steps: int) -> None:
                 f"{layers} layers", ":".join(map(str, levels)), f"{mean[0]:.2f}", f"{mean[1]:.1f}", f"{mean[2]:.1%}",
                 f"{mean[3]:.2f}", f"{high:.2f}", f"{mean[4]:.2f}", f"{mean[5]:.2f}", f"{mean[6]:.2f}",
             ])  # fmt: skip
-            report.add(f"Refinement until certified, {steps} steps", rows)
+            report.add(rows)
 
 
 def _ladder(report: Report, model: Model, step: WindowStep, scheme: Scheme) -> tuple[float, ...]:
@@ -148,28 +164,35 @@ def _ladder(report: Report, model: Model, step: WindowStep, scheme: Scheme) -> t
     assert decision is not None
     report.count(decision.outcome != "full", decision.token, step.trace.token)
     size = opened.pages.rows.numel()
+    raised = float((opened.levels > scheme.levels[0]).double().mean())
+    read = opened.payload_bits / size
     return (
-        float(decision.rounds == 0), float(decision.rounds), float((opened.levels > scheme.levels[0]).double().mean()),
-        float(opened.levels.double().mean()), opened.payload_bits / size, (opened.payload_bits + opened.sidecar_bits)
-        / size,
-        float(decision.outcome == "full"),
+        float(decision.rounds == 0), float(decision.rounds), raised, float(opened.levels.double().mean()), read,
+        read + opened.sidecar_bits / size, float(decision.outcome == "full"),
     )  # fmt: skip
 
 
 def times(report: Report, models: dict[int, Model], steps: int) -> None:
-    """CPU time of one thread: certificate over the plain float64 forward pass, by method, depth and context."""
-    rows = [["model", "context", "plain ms", *(f"{name}" for name in METHODS), "Jacobians only"]]
+    """Process time of one thread: a certificate over the plain float64 step, by method, depth and context, median over
+    steps at int8, each the best of three runs beside the best of ten plain steps.
+    """
+    rows = [["model", "context", "plain ms", *METHODS, "Jacobians alone"]]
     for layers, model in models.items():
         for context in (128, 256, 384):
-            step = next(window_steps(model, 1, (context,)))
-            opened, trace, sets = opened_step(model, step, Scheme((10, 16)))
-            caches = [opened.cache(i) for i in range(layers)]
-            plain = _cpu(partial(advance, model, step.token, context, caches), 10)
-            given = (model, trace, sets)
-            cells = [f"{_cpu(partial(method, *given), 5) / plain:.0f}x" for method in METHODS.values()]
-            jacobians = _cpu(partial(all_maps, model.layers, trace, sets), 5) / plain
-            rows.append([f"{layers} layers", str(context), f"{plain * 1e3:.2f}", *cells, f"{jacobians:.0f}x"])
-            report.add("Time over a plain step, process time of one thread", rows)
+            found = [_ratios(model, step, context) for step in window_steps(model, steps, (context,))]
+            median = [statistics.median(column) for column in zip(*found, strict=True)]
+            rows.append(
+                [f"{layers} layers", str(context), f"{median[0] * 1e3:.2f}", *(f"{x:.0f}x" for x in median[1:])]
+            )
+            report.add(rows)
+
+
+def _ratios(model: Model, step: WindowStep, context: int) -> list[float]:
+    opened, trace, sets = opened_step(model, step, Scheme((8, 16)))
+    caches = [opened.cache(i) for i in range(len(model.layers))]
+    plain = _cpu(partial(advance, model, step.token, context, caches), 10)
+    calls = [partial(method, model, trace, sets) for method in METHODS.values()]
+    return [plain, *(_cpu(call, 3) / plain for call in (*calls, partial(all_maps, model.layers, trace, sets)))]
 
 
 def _cpu(call: Callable[[], object], repeat: int) -> float:
@@ -183,33 +206,30 @@ def _cpu(call: Callable[[], object], repeat: int) -> float:
     return best
 
 
-SECTIONS: dict[str, Callable[[Report, dict[int, Model], int], None]] = {
-    "widths": widths, "methods": methods, "ladders": ladders, "tightness": tightness, "tails": tails,
-    "policies": policies, "time": times, "soundness": soundness, "planning": planning,
+SECTIONS: dict[str, tuple[Callable[[Report, dict[int, Model], int], None], int]] = {
+    "widths": (widths, 96), "methods": (methods, 8), "ladders": (ladders, 48), "tightness": (tightness, 16),
+    "tails": (tails, 4), "attacks": (attacks, 5), "policies": (policies, 4), "time": (times, 8),
+    "soundness": (soundness, 192), "planning": (planning, 8),
 }  # fmt: skip
-DIVISORS = {"methods": 6, "ladders": 2, "tightness": 4, "planning": 8}
 
 
 def main() -> None:
     """Runs the sections asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", default=str(Path(__file__).with_suffix(".md")), help="Markdown file; empty: none")
     parser.add_argument("--sections", default=",".join(SECTIONS))
-    parser.add_argument("--steps", type=int, default=48)
+    parser.add_argument("--steps", type=int, help="steps (tails, attacks, policies: sequences) of every section")
     parser.add_argument("--layers", default=",".join(name.split("-")[-1] for name in MODELS))
-    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
     models = {int(n): load_model(f"byte-llama-{n}") for n in args.layers.split(",")}
-    report = Report(args.out)
+    notes = {name: inspect.cleandoc(call.__doc__ or "") for name, (call, _) in SECTIONS.items()}
+    report = Report(Path(args.out) if args.out else None, notes)
     for name in args.sections.split(","):
-        SECTIONS[name](report, models, max(1, args.steps // DIVISORS.get(name, 1)))
-    print("\n".join(line for title, rows in report.sections.items() for line in markdown(title, rows)))
-    print(
-        f"false certificates: {report.false} of {report.certified}; attacks: {report.attacks}, broken: {report.broken}"
-    )
-    if args.json:
-        args.json.write_text(json.dumps(report.sections, indent=1))
+        call, usual = SECTIONS[name]
+        report.begin(name)
+        call(report, models, args.steps or usual)
+    print(report.markdown())
 
 
 if __name__ == "__main__":

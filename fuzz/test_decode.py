@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
 from collections.abc import Callable
 
@@ -13,8 +15,14 @@ from proofkv_verify.decode.decoder import CertifiedDecoder
 from proofkv_verify.decode.full_cache import FullCache
 from proofkv_verify.decode.model import Model, build_model
 from proofkv_verify.decode.opened import Opened
+from proofkv_verify.decode.page_plan import page_charges
 from proofkv_verify.decode.pages import Scheme, compress
+from proofkv_verify.errors import InvalidInputError
+from proofkv_verify.reference.step_check import check_step
+from proofkv_verify.verdict import Verified
 from tests.decode.harness import make_step, only, search_violation
+from tests.decode.stored import certified, rewrite, write_model
+from tests.decode.test_page_plan import random_head, violated
 from tests.decode.tiny import tiny_config, tiny_ids, tiny_tensors
 
 LADDERS = ((4, 8, 16), (2, 16), (3, 6, 9, 12, 15), (8,), (6, 7, 16), (12, 14), (16,), (5, 10))
@@ -85,5 +93,39 @@ def test_the_loop_emits_the_full_caches_tokens(spend) -> None:
         for emitted in found.tokens:
             token = full.step(token).token
             assert emitted == token
+
+    spend(trial)
+
+
+def test_no_set_of_opened_pages_leaves_more_than_the_charges(spend) -> None:
+    def trial(generator: torch.Generator) -> None:
+        assert not violated(page_charges, random_head(pick(generator, 0, 10**9)))
+
+    spend(trial)
+
+
+def test_an_altered_certificate_is_refused_or_judged_and_never_for_another_winner(spend, tmp_path) -> None:
+    certified(write_model(tmp_path / "model.safetensors"), tmp_path / "kept.json", (5, 12, 16))
+    winner = json.loads((tmp_path / "kept.json").read_text())["winner"]
+
+    def trial(generator: torch.Generator) -> None:
+        stated = pick(generator, 0, 15)
+
+        def change(document, tensors) -> None:
+            document["winner"] = stated
+            for _ in range(pick(generator, 1, 3)):
+                name = sorted(tensors)[pick(generator, 0, len(tensors) - 1)]
+                if tensors[name].numel():
+                    at, least = pick(generator, 0, tensors[name].numel() - 1), 0 if name == "levels" else -2
+                    tensors[name].view(-1)[at] = pick(generator, least, 250)
+
+        for end in ("json", "safetensors"):
+            shutil.copyfile(tmp_path / f"kept.{end}", tmp_path / f"step.{end}")
+        rewrite(tmp_path / "step.json", change)
+        try:
+            report = check_step(tmp_path / "step.json", tmp_path / "model.safetensors", tmp_path / "rows.safetensors")
+        except InvalidInputError:
+            return
+        assert stated == winner or not isinstance(report.verdict, Verified)
 
     spend(trial)

@@ -22,10 +22,11 @@ class AttentionBound:
     Attributes:
         norm: the RMSNorm in front.
         rows: centred score changes by the query are rows @ z, |z| <= 1, `[H, n, m]`; lin: their lengths `[H, n]`.
-        kappa: score change by key errors `[H, n]`; bil: what the query's error adds to it; cross: both, centred.
+        moved: score change by errors of the keys `[H, n]`; bil: by them at the query's error; cross: moved, centred.
         even: the segments' part that is not a product of two different errors `[H, n]`, at most
             cross^2 / 2 + curve (rows z)^2 + third (2 |rows z| cross + cross^2).
-        dq: the largest error of the query; own: the largest |dq . dk| with the token's own key, both `[H]`.
+        dq: the largest error of the query; longest: of the query with it; own: the largest |dq . dk| with the token's
+            own key, all `[H]`.
         value_norm: L2 radius of each row's value, own value too `[H, n]`.
         drift: bound on |p'_i / p_i - 1 - eps_i|; zz: bound on 1 - 1/Z `[H]`.
         tensor: the quadratic map, `[H, D, m, m]`.
@@ -36,13 +37,14 @@ class AttentionBound:
     norm: NormBound
     rows: Tensor
     lin: Tensor
-    kappa: Tensor
     bil: Tensor
+    moved: Tensor
     cross: Tensor
     even: Tensor
     curve: Tensor
     third: Tensor
     dq: Tensor
+    longest: Tensor
     own: Tensor
     value_norm: Tensor
     drift: Tensor
@@ -114,7 +116,7 @@ def value_radius(bound: AttentionBound, maps: Maps) -> Tensor:
     weighted = p * norms
     mean = weighted.sum(-1)
     ratio = bound.lin + bound.cross + bound.drift
-    loose = bound.kappa + bound.bil + bound.drift
+    loose = bound.moved + bound.drift
     signed = row_norms((weighted[:, None] @ bound.rows)[:, 0]) + 1e-12 * (weighted * row_norms(bound.rows)).sum(-1)
     signed = signed + (p * (norms - mean[:, None]).abs() * loose).sum(-1) + (p * bent * ratio.square()).sum(-1) / 2
     return (mean + torch.minimum(signed, value_change(bound, p))) * UP

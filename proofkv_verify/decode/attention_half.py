@@ -52,13 +52,12 @@ def attention_half(
     tr, sets = maps.trace, maps.sets
     norm = norm_half(tr.x, tr.rho, maps.norm, p)
     reach = _reach(maps, norm.out)
-    kappa, bil = key_radii(tr, sets, maps.of, reach.dq, reach.own, reach.along)
+    kappa, bil = key_radii(tr, sets, maps.of, reach.dq, reach.own)
     if tail_kappa is not None and tail_kappa.shape[1]:
-        tail = slice(-1 - tail_kappa.shape[1], -1)
-        kappa[:, tail] = tail_kappa
-        bil[:, tail] = maps.scale * UP * reach.dq[:, None] * sets.key_norm[maps.of][:, 1 + tail.start :]
+        kappa[:, -1 - tail_kappa.shape[1] : -1] = tail_kappa
+    longest, moved = _moved(maps, reach, kappa + bil)
     lin = row_norms(reach.rows)
-    cross = centred_radius(tr.p, kappa + bil)
+    cross = centred_radius(tr.p, moved)
     eta = (lin + cross) * UP
     e2 = exp_minus_linear(eta)
     third = (e2 - eta.square() / 2).clamp_min(0) + 1e-12 * e2
@@ -72,8 +71,8 @@ def attention_half(
     curve = cubic + torch.where(bent, 0.0, 0.5)
     drift = torch.maximum(e2, torch.log1p(z1 * UP)[:, None]) * UP
     bound = AttentionBound(
-        norm, reach.rows, lin, kappa, bil, cross, every, curve, cubic, reach.dq, reach.own, value_norm, drift, zz,
-        tensor, norm.out, eta.max(), noise, p,
+        norm, reach.rows, lin, bil, moved, cross, every, curve, cubic, reach.dq, longest, reach.own, value_norm, drift,
+        zz, tensor, norm.out, eta.max(), noise, p,
     )  # fmt: skip
     return replace(bound, out=remainder_set(bound, maps) if remainder_only else error_set(bound, maps))
 
@@ -90,23 +89,27 @@ def centred_radius(p: Tensor, radius: Tensor) -> Tensor:
     return (radius + weighted.sum(-1, keepdim=True) - 2 * weighted).clamp_min(0) * UP + 1e-14 * radius
 
 
-def key_radii(
-    tr: LayerTrace, sets: Sets, of: Tensor, dq: Tensor, own: Tensor, along: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+def key_radii(tr: LayerTrace, sets: Sets, of: Tensor, dq: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
     """kappa and bil `[H, n + 1]`: what key errors move a score by, at the query and by the query's own error.
 
-    The token's own row has no key error of its own; there |dq . dk| <= own is what remains. With a bound on q . dq
-    the query's length grows to at most sqrt(|q|^2 + 2 q.dq + |dq|^2), which is less than |q| + |dq|.
+    The token's own row has no key error of its own; there |dq . dk| <= own is what remains.
     """
     scale = tr.q.shape[-1] ** -0.5 * UP
-    norm, length = sets.key_norm[of], row_norms(tr.q)
+    norm = sets.key_norm[of]
     box = (sets.key_box[of] @ tr.q.abs()[..., None])[..., 0]
-    kappa = scale * torch.minimum(box, length[:, None] * norm)
+    kappa = scale * torch.minimum(box, row_norms(tr.q)[:, None] * norm)
     bil = scale * dq[:, None] * norm
-    if along is not None:
-        longest = (length.square() + 2 * along + dq.square()).sqrt() * UP
-        bil = torch.minimum(bil, (scale * longest[:, None] * norm - kappa).clamp_min(0) + 1e-12 * kappa)
     return torch.nn.functional.pad(kappa, (0, 1)), torch.cat([bil, scale * own[:, None]], 1)
+
+
+def _moved(maps: Maps, reach: _Reach, both: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest |q + dq| `[H]`, and with it or kappa + bil, whichever is less, each score's change by keys `[H, n]`.
+
+    The length is at most sqrt(|q|^2 + 2 q.dq + |dq|^2). It bounds q.e and dq.e together, never one of them alone.
+    """
+    longest = (row_norms(maps.trace.q).square() + 2 * reach.along + reach.dq.square()).sqrt() * UP
+    whole = maps.scale * UP * longest[:, None] * maps.sets.key_norm[maps.of]
+    return longest, torch.cat([torch.minimum(both[:, :-1], whole), both[:, -1:]], 1)
 
 
 def _reach(maps: Maps, p_h: Tensor) -> _Reach:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
@@ -49,8 +47,8 @@ def _heads_set(bound: AttentionBound, maps: Maps, *, first_order: bool) -> Tenso
 
 def _head_sets(bound: AttentionBound, maps: Maps, metric: Tensor, *, first_order: bool) -> Tensor:
     """Ellipsoids in each head's output `[H, D, D]`: token segments, values, the quadratic map, the change of Z."""
-    every = _symbols(bound, maps, metric)
-    symbols = every if first_order else _symbols(replace(bound, kappa=torch.zeros_like(bound.kappa)), maps, metric)
+    every = _symbols(bound, maps, metric, bound.moved, bound.longest)
+    symbols = every if first_order else _symbols(bound, maps, metric, bound.bil, bound.dq)
     values = value_radius(bound, maps) if first_order else value_change(bound, maps.trace.p)
     flat = bound.tensor.flatten(-2)
     quadratic = flat @ flat.mT / 4 if flat.any() else torch.zeros_like(metric)
@@ -71,17 +69,20 @@ def _crossed(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
     return spread(share, bound.rows)[:, None, None] * ((c * weights[..., None]).mT @ c) * UP
 
 
-def _symbols(bound: AttentionBound, maps: Maps, metric: Tensor) -> Tensor:
-    """The segments along p_i c_i, keys' part by page in whichever form is smaller: C' diag(weights) C, per head."""
+def _symbols(bound: AttentionBound, maps: Maps, metric: Tensor, keys: Tensor, query: Tensor) -> Tensor:
+    """The segments along p_i c_i, keys' part by page in whichever form is smaller: C' diag(weights) C, per head.
+
+    A score moves by at most `keys` `[H, n]`, by its key's error at a vector no longer than `query` `[H]`.
+    """
     tr, sets, c = maps.trace, maps.sets, maps.centred
     pages, size = sets.key_sigma.shape[-1], sets.page_size
     lengths = ((c @ metric) * c).sum(-1).clamp_min(0).sqrt() + 1e-9 * c.norm(dim=-1)
     scaled, inside = tr.p * lengths, pages * size
     paged = split(scaled[:, :inside], 1, (pages, size))
-    reach = row_norms(tr.q)[:, None] * maps.scale * sets.key_sigma[maps.of] * UP
-    _, won = page_groups(bound.kappa * scaled, reach * row_norms(paged), size)
-    alone = torch.where(won[..., None], 0.0, split(bound.kappa[:, :inside], 1, (pages, size))).flatten(1)
-    alone = torch.cat([alone, bound.kappa[:, inside:]], 1) + bound.bil + bound.even
+    reach = query[:, None] * maps.scale * sets.key_sigma[maps.of] * UP
+    _, won = page_groups(keys * scaled, reach * row_norms(paged), size)
+    alone = torch.where(won[..., None], 0.0, split(keys[:, :inside], 1, (pages, size))).flatten(1)
+    alone = torch.cat([alone, keys[:, inside:]], 1) + bound.even
     group = torch.where(won, reach * row_norms(paged), 0.0)
     total = ((alone * scaled).sum(-1) + group.sum(-1)) * UP
     safe = torch.where(lengths == 0, 1.0, lengths)

@@ -26,6 +26,7 @@ from proofkv_verify.errors import InvalidInputError
 
 REPORT_SCHEMA = "proofkv-verify/decode/1"
 _PROMPT_BYTES, _WINDOW = 256, 42
+_KEPT_SLACK = 1.5
 
 
 def run_decode(
@@ -82,7 +83,9 @@ def run_decode(
     decoder = CertifiedDecoder(
         loaded, parse_scheme(scheme, page_size), policy, method=method, keep_levels=keep_levels, processors=processors,
         observe=None if certificates is None else _saver(loaded, certificates, policy),
+        slack=1.0 if certificates is None else _KEPT_SLACK,
     )  # fmt: skip
+    print(_header(loaded, scheme, page_size, policy, ids), file=out)
     try:
         records = _stream(decoder, ids, tokens, out, steps=steps)
     except ContradictionError as error:
@@ -139,6 +142,12 @@ def _stream(
     if not steps:
         print(file=out)
     return records
+
+
+def _header(model: Model, scheme: str, page_size: int, policy: str, ids: Sequence[int]) -> str:
+    end = "".join(map(_character, ids[-40:]))
+    prompt = f"prompt of {len(ids)} tokens that ends in {end!r}"
+    return f"{model.name}, bits {scheme}, pages of {page_size} tokens, policy {policy}; {prompt}"
 
 
 def _character(token: int) -> str:

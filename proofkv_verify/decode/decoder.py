@@ -55,6 +55,8 @@ class CertifiedDecoder:
         keep_levels: refined units stay refined for later steps.
         processors: logit processors that the engine applies, as text such as "temperature:0.7" or a `Processor`; only
             those are taken that cannot change the greedy token, so they change nothing here.
+        slack: how many radii a gap must exceed under the `exact` policy, at least 1; more leaves room for the checker of
+            a stored certificate, whose enclosure is wider.
         observe: called with the cache as read, the token fed and the decision of each step under the `exact` policy.
     """
 
@@ -67,6 +69,7 @@ class CertifiedDecoder:
         method: str = "ellipsoid",
         keep_levels: bool = False,
         processors: Sequence[Processor | str] = (),
+        slack: float = 1.0,
         observe: Observer | None = None,
     ) -> None:
         method_named(method)
@@ -75,7 +78,9 @@ class CertifiedDecoder:
         self.model, self.scheme, self.keep_levels, self.observe = model, scheme, keep_levels, observe
         self.processors = parse_processors(processors)
         self.policy = parse_policy(policy) if isinstance(policy, str) else policy
-        self.decider = Decider(model, method)
+        if not slack >= 1 or (slack != 1 and self.policy.kind != "exact"):
+            raise InvalidInputError("slack", "at least 1, and 1 for another policy than exact", slack)
+        self.decider = Decider(model, method, slack)
         if self.policy.kind != "exact" and method != "ellipsoid":
             raise InvalidInputError("method", "ellipsoid, the only one for an uncertain tail", method)
 

@@ -123,15 +123,10 @@ def gram_norm_upper(a: Tensor) -> Tensor:
 def product_upper(a: Tensor, b: Tensor) -> Tensor:
     """At least the largest |(a z).(b z)| over |z| <= 1 for matrices `[..., m, n]`, by the Schatten norm again.
 
-    That is the largest |eigenvalue| of (a'b + b'a) / 2, whose eighth powers sum to the trace of the eighth power of a
-    matrix of size 2m with the same eigenvalues but 0.
+    The pairs (a z, b z) lie in one ellipsoid E(R R'), where the product is half the form that swaps the pair. That form
+    is symmetric: the eigenvalues of [b, a]' [a, b] are the same, but where they nearly vanish its powers lose them.
     """
-    both = torch.cat([a, b], -2)
-    small = torch.cat([b, a], -2) @ both.mT / 2
-    size = torch.linalg.matrix_norm(small)
-    fourth = small / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
-    fourth = fourth @ fourth
-    fourth = fourth @ fourth
-    eighth = (fourth * fourth.mT).sum((-2, -1)).clamp_min(0) + 1e-12 * fourth.square().sum((-2, -1))
-    found: Tensor = eighth.pow(0.125) * size
-    return found * (1 + 1e-8)
+    both, size = torch.cat([a, b], -2), a.shape[-2]
+    factor = root(both @ both.mT)
+    swapped = torch.cat([factor[..., size:, :], factor[..., :size, :]], -2)
+    return spectral_upper(factor.mT @ swapped) / 2 * UP + 1e-12 * both.square().sum((-2, -1))

@@ -32,15 +32,20 @@ class Gaps:
     low: Tensor = field(default_factory=lambda: torch.zeros(0))
     high: Tensor = field(default_factory=lambda: torch.zeros(0))
 
-    def meet(self, found: Enclosure, noise: Tensor) -> bool:
+    def meet(self, found: Enclosure, noise: Tensor, slack: float = 1.0) -> bool:
         """Intersects with a new enclosure and says whether the winner is now shown strictly above every other.
+
+        Args:
+            found: the new enclosure.
+            noise: rounding of each gap `[V]`.
+            slack: how many radii a gap must exceed, at least 1.
 
         Raises:
             ContradictionError: the intersection is empty, so some sidecar is wrong.
         """
         if not found.proof:
             return False
-        low = (found.gaps - found.radii).nan_to_num(-torch.inf, torch.inf, -torch.inf)
+        low = (found.gaps - slack * found.radii).nan_to_num(-torch.inf, torch.inf, -torch.inf)
         high = (found.gaps + 2 * noise + found.radii).nan_to_num(torch.inf, torch.inf, torch.inf)
         if self.winner == found.winner:
             low, high = torch.maximum(low, self.low), torch.minimum(high, self.high)
@@ -68,10 +73,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Decides one step on the pages opened so far, reading more until the winner is certified or all is read."""
+    """Decides one step on the pages opened so far, reading more until the winner is certified or all is read.
+
+    With a slack above 1 a gap must exceed that many radii, so that a checker with wider ones can follow.
+    """
 
     model: Model
     method: str = "ellipsoid"
+    slack: float = 1.0
 
     def decide(self, opened: Opened, token: int, *, refine: bool = True) -> Decision | None:
         """The next token with its proof; with every unit at level 16 the full cache's argmax.
@@ -85,7 +94,7 @@ class Decider:
             trace, sets, forward = plain_step(self.model, opened, token)
             found = enclose(self.model, trace, sets)
             noise = score_noise(self.model.head, trace.final)
-            if gaps.meet(found, noise + noise[trace.token]):
+            if gaps.meet(found, noise + noise[trace.token], self.slack):
                 return Decision(
                     trace.token, "refined" if rounds else "certified", trace, found, rounds, raised, forward
                 )

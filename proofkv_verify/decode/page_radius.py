@@ -88,7 +88,7 @@ def _values(maps: Maps, bound: AttentionBound, heads: Tensor) -> tuple[Tensor, T
     along = torch.nn.functional.pad(along, (0, 1))
     p = p[:, None]
     mean = (p * along).sum(-1, keepdim=True)
-    centred = (p * (along - mean).abs() * (bound.kappa + bound.bil + bound.drift)[:, None]).sum(-1)
+    centred = (p * (along - mean).abs() * (bound.moved + bound.drift)[:, None]).sum(-1)
     plain = (p * along.abs() * (bound.cross + bound.drift)[:, None]).sum(-1)
     slack = 1e-12 * _sizes(maps, bound, (p * along)[..., :-1])
     return met.total, _back(maps, p * along, maps.rows).sum(0), torch.minimum(centred, plain).sum(0) + slack

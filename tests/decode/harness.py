@@ -15,6 +15,7 @@ from proofkv_verify.decode.loop import open_cache, plain_step
 from proofkv_verify.decode.model import Cache, Model, Trace
 from proofkv_verify.decode.opened import Opened, Sets
 from proofkv_verify.decode.pages import Scheme
+from proofkv_verify.decode.shapes import split
 from tests.decode.tiny import tiny_ids, tiny_model
 
 
@@ -44,21 +45,22 @@ def tiny_step(
 
 
 def only(sets: list[Sets], kind: str) -> list[Sets]:
-    """The same sets with one sidecar kept and the others without any bound."""
-    found = []
-    for known in sets:
-        wide = {
-            "key_norm": torch.full_like(known.key_norm, 1e3), "value_norm": torch.full_like(known.value_norm, 1e3),
-            "key_box": torch.full_like(known.key_box, 1e3), "value_box": torch.full_like(known.value_box, 1e3),
-            "key_sigma": torch.full_like(known.key_sigma, 1e3), "value_sigma": torch.full_like(known.value_sigma, 1e3),
-        }  # fmt: skip
-        inside = known.key_sigma.shape[-1] * known.page_size
-        for side in ("key", "value"):
-            wide[f"{side}_norm"][:, inside:] = 0
-            wide[f"{side}_box"][:, inside:] = 0
-            wide[f"{side}_{kind}"] = getattr(known, f"{side}_{kind}")
-        found.append(replace(known, **wide))
-    return found
+    """The sets of one sidecar alone, `norm`, `box` or `sigma`: the other two say no more than that one implies."""
+    return [replace(known, **_implied(known, "key", kind), **_implied(known, "value", kind)) for known in sets]
+
+
+def _implied(known: Sets, side: str, kind: str) -> dict[str, torch.Tensor]:
+    norm, box, sigma = (getattr(known, f"{side}_{name}") for name in ("norm", "box", "sigma"))
+    inside, width = sigma.shape[-1] * known.page_size, known.key_box.shape[-1]
+    if kind == "box":
+        norm = box.norm(dim=-1) if side == "key" else box * width**0.5
+    if kind == "sigma":
+        norm = torch.cat([sigma.repeat_interleave(known.page_size, -1), norm[:, inside:]], -1)
+    if kind != "box":
+        box = norm[..., None].expand(*norm.shape, width) if side == "key" else norm
+    if kind != "sigma":
+        sigma = split(norm[:, :inside], 1, (sigma.shape[-1], known.page_size)).norm(dim=-1)
+    return {f"{side}_norm": norm, f"{side}_box": box, f"{side}_sigma": sigma}
 
 
 def attacks(step: Step, sets: list[Sets], rivals: list[int], steps: int = 6, random: int = 2) -> Iterator[Trace]:

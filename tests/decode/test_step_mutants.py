@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from proofkv_verify.decode.model import Cache, advance
 from proofkv_verify.decode.opened import Opened
 from proofkv_verify.decode.pages import Pages, Scheme, compress, decode
 from proofkv_verify.reference import step_check as check_module
-from proofkv_verify.reference.matrix import identity, matrix
+from proofkv_verify.reference.matrix import form, identity, matrix
 from proofkv_verify.verdict import Verified
 from tests.decode.harness import Step, only, search_violation, tiny_step
 from tests.decode.test_pages import assert_inside, rows
@@ -237,18 +238,14 @@ def test_a_box_of_a_quarter_step_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 # The checker of a stored step
 
 
-def test_a_checker_that_holds_the_winner_against_the_runner_up_only_is_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_checker_holds_the_winner_against_every_token(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores 3, 2 and 1: the last row moves far more than the runner-up's."""
     head = matrix([[3.0, 0.0], [2.0, 0.0], [1.0, 9.0]])
 
-    class Model:
-        layers: tuple[()] = ()
-
-    model: Any = Model()
-    model.head = head
-    monkeypatch.setattr(check_module, "enclose", lambda *given: identity(2, arb(1) / 9))
+    model: Any = SimpleNamespace(layers=(), head=head)
+    ball = SimpleNamespace(out=identity(2, arb(1) / 9))
+    monkeypatch.setattr(check_module, "enclose", lambda *given: [ball])
+    monkeypatch.setattr(check_module, "radius", lambda halves, row: form(row, ball.out))
     monkeypatch.setattr(check_module, "scores", lambda *given: (head * arb_mat([[1], [0]])).entries())
     pages: Any = check_module.Pages([], [], [])
     assert not isinstance(check_module._decide(model, [None], pages, 0), Verified)
