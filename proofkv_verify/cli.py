@@ -213,7 +213,9 @@ def prove(
     engine: Annotated[str, typer.Option("--engine", metavar="auto|lake|wasm", help="How Lean is run.")] = "auto",
     json_path: JsonOption = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="Downloads and object files.")] = None,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Lean processes of up to 3 GB each (wasm); 1 or 2.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", help="Lean processes of up to 3 GB each (wasm); 1 or 2.")
+    ] = None,
     write_theorems: Annotated[bool, typer.Option("--write-theorems", help="Write proofs/theorems.json.")] = False,
 ) -> int:
     """Build and audit the Lean proofs of a checkout.

@@ -55,8 +55,8 @@ class CertifiedDecoder:
         keep_levels: refined units stay refined for later steps.
         processors: logit processors that the engine applies, as text such as "temperature:0.7" or a `Processor`; only
             those are taken that cannot change the greedy token, so they change nothing here.
-        slack: how many radii a gap must exceed under the `exact` policy, at least 1; more leaves room for the checker of
-            a stored certificate, whose enclosure is wider.
+        slack: how many radii a gap must exceed, at least 1; more leaves room for the checker of a stored certificate,
+            whose enclosure is wider. Under the `exact` policy only.
         observe: called with the cache as read, the token fed and the decision of each step under the `exact` policy.
     """
 
@@ -96,6 +96,7 @@ class CertifiedDecoder:
 
     def stream(self, ids: Sequence[int], n: int) -> Iterator[StepRecord]:
         """The records of n tokens, each as soon as its token is final."""
+        ids = list(ids)
         check_ids(self.model, ids, n)
         if n < 0:
             raise InvalidInputError("tokens to emit", "at least 0", n)

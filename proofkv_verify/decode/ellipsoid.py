@@ -123,10 +123,16 @@ def gram_norm_upper(a: Tensor) -> Tensor:
 def product_upper(a: Tensor, b: Tensor) -> Tensor:
     """At least the largest |(a z).(b z)| over |z| <= 1 for matrices `[..., m, n]`, by the Schatten norm again.
 
-    The pairs (a z, b z) lie in one ellipsoid E(R R'), where the product is half the form that swaps the pair. That form
-    is symmetric: the eigenvalues of [b, a]' [a, b] are the same, but where they nearly vanish its powers lose them.
+    Both are scaled to length 1. The pairs (a z, b z) lie in one ellipsoid E(R R'), where the product is half the form
+    that swaps a pair. That form is symmetric: the eigenvalues of [b, a]' [a, b] are the same, but where they nearly
+    vanish its powers lose them.
     """
-    both, size = torch.cat([a, b], -2), a.shape[-2]
+    lengths, size = [torch.linalg.matrix_norm(x) for x in (a, b)], a.shape[-2]
+    units = (
+        x / torch.where(length == 0, 1.0, length)[..., None, None] for x, length in zip((a, b), lengths, strict=True)
+    )
+    both = torch.cat(list(units), -2)
     factor = root(both @ both.mT)
     swapped = torch.cat([factor[..., size:, :], factor[..., :size, :]], -2)
-    return spectral_upper(factor.mT @ swapped) / 2 * UP + 1e-12 * both.square().sum((-2, -1))
+    found: Tensor = (spectral_upper(factor.mT @ swapped) / 2 + 1e-11) * lengths[0] * lengths[1]
+    return found * UP

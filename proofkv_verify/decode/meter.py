@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,6 +26,7 @@ class Meter:
     payload_bits: int = 0
     sidecar_bits: int = 0
     elements: int = 0
+    levels: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def start(cls, opened: Opened) -> Meter:
@@ -36,7 +38,9 @@ class Meter:
         mean = float(opened.levels.to(F64).mean()) if opened.levels.numel() else 16.0
         elements = opened.pages.rows.numel() + opened.tail.numel()
         spent = time.perf_counter() - self.began
-        return Meter(self.began, self.position, spent, mean, opened.payload_bits, opened.sidecar_bits, elements)
+        levels = tuple(sorted(Counter(opened.levels.flatten().tolist()).items()))
+        read = opened.payload_bits, opened.sidecar_bits
+        return Meter(self.began, self.position, spent, mean, *read, elements, levels)
 
     def moved(self, steps: int) -> Meter:
         """The same for a step that came later in the window."""
@@ -48,8 +52,8 @@ def decided(meter: Meter, decision: Decision, anchor_bits: int) -> StepRecord:
     margin, radius = hardest_pair(decision.enclosure)
     return StepRecord(
         meter.position, decision.token, decision.outcome, margin, radius, decision.rounds, decision.units_opened,
-        meter.bits,
-        meter.payload_bits, meter.sidecar_bits, anchor_bits, meter.elements, meter.seconds, decision.forward_seconds,
+        meter.bits, meter.payload_bits, meter.sidecar_bits, anchor_bits, meter.elements, meter.seconds,
+        decision.forward_seconds, meter.levels,
     )  # fmt: skip
 
 
@@ -59,7 +63,7 @@ def verified(meter: Meter, trace: Trace, model: Model, outcome: Outcome, anchor_
     margin = float(gaps[rivals_by_gap(gaps, trace.token)[0]])
     return StepRecord(
         meter.position, trace.token, outcome, margin, 0.0, 0, 0, meter.bits, meter.payload_bits, meter.sidecar_bits,
-        anchor_bits, meter.elements, time.perf_counter() - meter.began, 0.0,
+        anchor_bits, meter.elements, time.perf_counter() - meter.began, 0.0, meter.levels,
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ class StepRecord:
         bits: mean level of the units at the end; payload_bits, sidecar_bits: read in this step; anchor_bits: read by
             full-cache passes at this step; elements: of the whole cache.
         seconds: spent on the step; forward_seconds: of them in the last plain forward pass, 0 where there was none.
+        levels: how many units were read at each level at the end, as pairs of level and count.
     """
 
     position: int
@@ -40,6 +41,7 @@ class StepRecord:
     elements: int
     seconds: float
     forward_seconds: float
+    levels: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

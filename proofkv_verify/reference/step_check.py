@@ -15,7 +15,9 @@ from typing import Any
 from flint import arb
 
 from proofkv_verify.ball import precision
-from proofkv_verify.reference.enclosure import DivergedError, Radii, enclose
+from proofkv_verify.reference.adjoint import radius
+from proofkv_verify.reference.ellipsoid import DivergedError
+from proofkv_verify.reference.enclosure import Radii, enclose
 from proofkv_verify.reference.matrix import form, matrix, total
 from proofkv_verify.reference.model import LayerStep, Model, advance, scores
 from proofkv_verify.reference.model_file import read_model
@@ -114,16 +116,18 @@ def _gaps(model: Model, steps: list[LayerStep], gaps: list[float], winner: int) 
 
 
 def _decide(model: Model, steps: list[LayerStep], pages: Pages, winner: int) -> Verdict:
+    """Every rival is separated by the last ellipsoid or, where that is not enough, by its own pulled-back radius."""
     try:
-        p = enclose(model.layers, steps, pages.known)
+        halves = enclose(model.layers, steps, pages.known)
     except DivergedError as error:
         return Inconclusive(str(error))
     found, rows = scores(model, steps[-1]), model.head.tolist()
     for rival in range(len(rows)):
-        if rival == winner:
-            continue
         row = matrix([[a - b for a, b in zip(rows[winner], rows[rival], strict=True)]])
-        if not bool(found[winner] - found[rival] > form(row, p)):
+        gap = found[winner] - found[rival]
+        if rival == winner or bool(gap > form(row, halves[-1].out)):
+            continue
+        if not bool(gap > radius(halves, row)):
             return Inconclusive(f"the radius derived here does not separate token {rival}")
     return Verified()
 

@@ -163,8 +163,8 @@ def test_options_of_the_other_kind_of_certificate_are_refused(step: Path, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_step_of_the_shipped_model_is_found_by_its_name(tmp_path: Path) -> None:
-    done = invoke("decode", "--tokens", 1, "--scheme", "10:16", "--certificates", tmp_path)
+def test_a_step_of_the_shipped_model_and_the_default_ladder_is_verified_under_its_name(tmp_path: Path) -> None:
+    done = invoke("decode", "--tokens", 1, "--certificates", tmp_path)
     assert done.exit_code == 0, done.output
     checked = invoke("check", tmp_path / "step-255.json", "--full", tmp_path / "rows.safetensors")
     assert checked.exit_code == 0, checked.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from flint import arb
 
@@ -10,6 +11,7 @@ from proofkv_verify.decode.ellipsoid import (
     combine,
     gram_norm_upper,
     image,
+    product_upper,
     rank_one,
     root,
     row_norms,
@@ -93,6 +95,35 @@ def test_gram_norm_upper_is_above_the_singular_values() -> None:
     for shape in ((5, 3, 8), (5, 8, 3)):
         a = matrix(2, *shape)
         assert (gram_norm_upper(a) >= torch.linalg.matrix_norm(a, 2)).all()
+
+
+def largest_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """The largest |(a z).(b z)| over |z| <= 1."""
+    s = a.mT @ b
+    return torch.linalg.eigvalsh((s + s.mT) / 2).abs().amax(-1)
+
+
+def test_product_upper_is_above_the_largest_product_and_within_the_eighth_root_of_the_size() -> None:
+    for shape in ((20, 3, 8), (20, 8, 5), (20, 1, 6)):
+        a, b = matrix(1, *shape), matrix(2, *shape)
+        for scale in (1.0, 1e-40, 1e40):
+            exact, upper = largest_product(a, b) * scale, product_upper(a * scale, b)
+            assert (upper >= exact).all()
+            assert (upper <= exact * (2 * shape[1]) ** (1 / 8) * (1 + 1e-3)).all()
+            assert scale != 1 or (upper / 2 < exact).all()
+    zero = torch.zeros(2, 3, 4, dtype=F64)
+    assert not product_upper(zero, matrix(1, 2, 3, 4)).any()
+    assert product_upper(zero, zero * torch.nan).isnan().all()
+
+
+@pytest.mark.parametrize("size", [1e-1, 1e-3, 1e-4, 1e-5, 1e-6])
+def test_product_upper_is_above_products_that_nearly_cancel(size: float) -> None:
+    """b a quarter turn of a but for a little: the product nearly vanishes, and the powers of its matrix do."""
+    for half in (2, 4):
+        turn = torch.kron(torch.eye(half, dtype=F64), torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=F64))
+        a, little = matrix(1, 10, 2 * half, 12), matrix(2, 10, 2 * half, 1) * matrix(3, 10, 1, 12)
+        b = turn @ a + size * little
+        assert (product_upper(a, b) >= largest_product(a, b)).all()
 
 
 def test_row_norms_round_up() -> None:

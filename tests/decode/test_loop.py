@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from proofkv_verify import decode as decode_package
 from proofkv_verify.decode.decoder import CertifiedDecoder
 from proofkv_verify.decode.enclosure import Enclosure
 from proofkv_verify.decode.full_cache import FullCache
@@ -56,6 +57,28 @@ def test_every_step_of_the_default_policy_is_certified_or_repaired() -> None:
         assert r.outcome == "full" or r.radius < r.margin
         assert (r.rounds == 0) == (r.outcome == "certified") or r.outcome == "full"
         assert r.anchor_bits > 0
+
+
+def test_levels_are_counted_per_step() -> None:
+    found = CertifiedDecoder(tiny_model(2, 3), Scheme((4, 8, 16), 8), "exact").generate(tiny_ids(40, 3), 4)
+    for r in found.records:
+        units = sum(count for _, count in r.levels)
+        assert units == 2 * 2 * 2 * (r.position // 8)
+        assert r.bits == pytest.approx(sum(level * count for level, count in r.levels) / units)
+        assert {level for level, _ in r.levels} <= {4, 8, 16}
+
+
+def test_the_decoder_is_loaded_from_its_package_when_asked_for() -> None:
+    assert decode_package.CertifiedDecoder is CertifiedDecoder
+    assert all(getattr(decode_package, name) is not None for name in decode_package.__all__)
+    with pytest.raises(AttributeError, match="surprise"):
+        _ = decode_package.surprise
+
+
+def test_bytes_are_ids() -> None:
+    prompt = bytes(tiny_ids(20, 1))
+    decoder = CertifiedDecoder(tiny_model(2, 1), Scheme((12, 16), 8))
+    assert decoder.generate(prompt, 3).tokens == decoder.generate(list(prompt), 3).tokens
 
 
 def test_kept_levels_only_rise_and_are_read_once() -> None:
@@ -113,6 +136,27 @@ def test_rounds_of_one_winner_intersect_and_another_winner_starts_anew() -> None
         wider, winner=1, gaps=torch.tensor([1.0, 0.0], dtype=F64), radii=torch.tensor([2.0, 0.0], dtype=F64)
     )
     assert not gaps.meet(other, noise)
+
+
+def test_a_slack_asks_for_that_many_radii() -> None:
+    noise = torch.zeros(2, dtype=F64)
+    found = Enclosure(
+        "ellipsoid", True, 0, torch.tensor([0.0, 1.0], dtype=F64), torch.tensor([0.0, 0.4], dtype=F64), ""
+    )
+    assert Gaps().meet(found, noise)
+    assert Gaps().meet(found, noise, 2.0)
+    assert not Gaps().meet(found, noise, 2.5)
+    ids, scheme = tiny_ids(30, 1), Scheme((4, 6, 8, 10, 12, 16), 8)
+    plain, wide = (CertifiedDecoder(tiny_model(2, 1), scheme, slack=s).generate(ids, 6) for s in (1.0, 4.0))
+    assert plain.tokens == wide.tokens
+    assert sum(r.bits for r in plain.records) < sum(r.bits for r in wide.records)
+    assert all(r.outcome == "full" or 4 * r.radius < r.margin for r in wide.records)
+
+
+@pytest.mark.parametrize(("slack", "policy"), [(0.5, "exact"), (math.nan, "exact"), (2.0, "joint")])
+def test_a_slack_below_one_or_under_another_policy_is_refused(slack: float, policy: str) -> None:
+    with pytest.raises(InvalidInputError, match="slack"):
+        CertifiedDecoder(tiny_model(), Scheme(), policy, slack=slack)
 
 
 @pytest.mark.parametrize("radius", [math.nan, math.inf])
