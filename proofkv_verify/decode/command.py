@@ -94,6 +94,9 @@ def run_decode(
     mismatches = _compare(loaded, ids, records) if verify else None
     summary = summarise(records)
     _print_summary(summary, confirmed(records), mismatches, out)
+    if certificates is not None:
+        kept = summary.certified + summary.refined
+        print(f"certificates of {kept} of {summary.steps} steps are in {certificates}", file=out)
     facts = {"model": loaded.name, "scheme": scheme, "page_size": page_size, "policy": policy, "method": method}
     if json_path is not None:
         given = [{"name": p.name, "value": p.value, "keeps_the_winner": p.reason} for p in decoder.processors]

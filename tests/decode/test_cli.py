@@ -40,6 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = write_model(folder / "model.safetensors")
     done = decode(model, "--certificates", folder / "steps", "--scheme", "12:14:16")
     assert done.exit_code == 0, done.output
+    assert f"certificates of 3 of 3 steps are in {folder / 'steps'}" in done.stdout
     return folder
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from proofkv_verify.decode.adjoint import even_remainder, heads_remainder
 from proofkv_verify.decode.attention_bound import AttentionBound, spread, squares, swing
-from proofkv_verify.decode.attention_half import attention_half
+from proofkv_verify.decode.attention_half import attention_half, exp_minus_linear
 from proofkv_verify.decode.ellipsoid import support
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.page_radius import page_radius
@@ -23,6 +23,7 @@ from tests.decode.half import (
     beyond_first,
     beyond_linear,
     changed,
+    ends,
     half_of,
     largest_products,
     scaled,
@@ -149,12 +150,28 @@ def test_the_weights_stay_within_their_drift(group_size: int) -> None:
             assert (moved.abs() <= bound.lin + bound.cross).all()
 
 
-def test_the_drift_covers_the_growth_of_the_normaliser() -> None:
-    """A row that follows the normaliser, e^eps = Z, falls behind 1 + eps by log Z, more than 1 - 1/Z."""
-    half = half_of(scaled(tiny_maps(3, group_size=1), 0, 0), 0.3, rank=16)
-    z1 = half.bound.zz / (1 - half.bound.zz)
-    assert (half.bound.drift.amin(-1) >= torch.log1p(z1 * (1 - 1e-6))).all()
-    assert (half.bound.zz < torch.log1p(z1)).all()
+def test_a_row_that_grows_with_the_normaliser_drifts_by_its_logarithm() -> None:
+    """At e^eps = Z the weight stays and is log Z short of 1 + eps: more than 1 - 1/Z and than e^eps - 1 - eps."""
+    maps = tiny_maps(2, group_size=1)
+    q, size = maps.trace.q[0], maps.trace.keys.shape[1]
+    step = matrix(2, len(q))
+    step = 500 * (step - q * (step @ q) / (q @ q))
+    dh = ends(half_of(maps, 0.2))[0]
+    rate = float(maps.trace.wq[0] @ dh @ step) * maps.scale
+    share = torch.zeros(size, dtype=F64)
+    share[0] = 1
+    for _ in range(100):
+        share[1] = (abs(rate) * (share - share.mean())).exp().mean().log() / abs(rate) + share.mean()
+    keys = maps.trace.keys[:, :1] + share[:, None] * step
+    half = half_of(scaled(changed(maps, still="kv", keys=keys), 0, 0), 0.2)
+    none = torch.zeros(1, *half.maps.sets.key_box.shape, dtype=F64)
+    weights, _ = weights_and_rows(half, dh[None] if rate > 0 else -dh[None], none, none)
+    ratio = weights[0, 0, 1] / half.maps.trace.p[0, 1]
+    moved = (abs(rate) * (share - share.mean()))[1]
+    bound, exact = half.bound, (ratio - 1 - moved).abs()
+    assert exact <= bound.drift[0, 1]
+    assert exact > bound.zz[0]
+    assert exact > exp_minus_linear(bound.lin + bound.cross)[0, 1]
 
 
 def test_sums_over_rows_are_above_every_point_of_the_ball() -> None:
