@@ -21,6 +21,7 @@ public import ProofKV.Lemmas.TVBounds
 public import ProofKV.Lemmas.TVCells
 public import ProofKV.Lemmas.TVHinge
 public import ProofKV.Lemmas.TVMean
+public import ProofKV.Lemmas.Thresholds
 public import ProofKV.Lemmas.Witness
 public import ProofKV.Spec.Argmax
 public import ProofKV.Spec.Check
@@ -35,11 +36,13 @@ public import ProofKV.Spec.PageOutput
 public import ProofKV.Spec.Probability
 public import ProofKV.Spec.Quant
 public import ProofKV.Spec.Refine
+public import ProofKV.Spec.RefinedCell
 public import ProofKV.Spec.Restore
 public import ProofKV.Spec.Rope
 public import ProofKV.Spec.Sampling
 public import ProofKV.Spec.Seminorm
 public import ProofKV.Spec.Softmax
+public import ProofKV.Spec.Thresholds
 public import ProofKV.Thm.AbstractSound
 public import ProofKV.Thm.AggregatedFormFalse
 public import ProofKV.Thm.ArgmaxComplete
@@ -65,6 +68,7 @@ public import ProofKV.Thm.CheckTvHinge
 public import ProofKV.Thm.CheckTvMean
 public import ProofKV.Thm.CheckTvOdds
 public import ProofKV.Thm.ChiBound
+public import ProofKV.Thm.ClassGainLe
 public import ProofKV.Thm.ComposeBound
 public import ProofKV.Thm.DecodeContaminated
 public import ProofKV.Thm.DecodeDiffers
@@ -87,6 +91,7 @@ public import ProofKV.Thm.FinalNormSign
 public import ProofKV.Thm.FirstMaxOfCertified
 public import ProofKV.Thm.FirstMaxOfPairwise
 public import ProofKV.Thm.FirstMaxTieAware
+public import ProofKV.Thm.GainLeThresholds
 public import ProofKV.Thm.GainMono
 public import ProofKV.Thm.HajekOffset
 public import ProofKV.Thm.HtUnbiased
@@ -130,12 +135,15 @@ public import ProofKV.Thm.TvLeCells
 public import ProofKV.Thm.TvLeEform
 public import ProofKV.Thm.TvLeHinge
 public import ProofKV.Thm.TvLeHistogram
+public import ProofKV.Thm.TvLeHistogramValues
 public import ProofKV.Thm.TvLeMean
 public import ProofKV.Thm.TvLeMeanSq
 public import ProofKV.Thm.TvLeMomentCells
 public import ProofKV.Thm.TvLeOdds
 public import ProofKV.Thm.TvLeOsc
 public import ProofKV.Thm.TvLeOverlap
+public import ProofKV.Thm.TvLeRefinedCells
+public import ProofKV.Thm.TvLeThresholdValues
 public import ProofKV.Thm.TvOddsAttained
 public import ProofKV.Thm.TvRounding
 public import ProofKV.Thm.TwoWorlds

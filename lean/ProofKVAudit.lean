@@ -24,6 +24,7 @@ import all ProofKV.Lemmas.TVBounds
 import all ProofKV.Lemmas.TVCells
 import all ProofKV.Lemmas.TVHinge
 import all ProofKV.Lemmas.TVMean
+import all ProofKV.Lemmas.Thresholds
 import all ProofKV.Lemmas.Witness
 import all ProofKV.Spec.Argmax
 import all ProofKV.Spec.Check
@@ -38,11 +39,13 @@ import all ProofKV.Spec.PageOutput
 import all ProofKV.Spec.Probability
 import all ProofKV.Spec.Quant
 import all ProofKV.Spec.Refine
+import all ProofKV.Spec.RefinedCell
 import all ProofKV.Spec.Restore
 import all ProofKV.Spec.Rope
 import all ProofKV.Spec.Sampling
 import all ProofKV.Spec.Seminorm
 import all ProofKV.Spec.Softmax
+import all ProofKV.Spec.Thresholds
 import all ProofKV.Thm.AbstractSound
 import all ProofKV.Thm.AggregatedFormFalse
 import all ProofKV.Thm.ArgmaxComplete
@@ -68,6 +71,7 @@ import all ProofKV.Thm.CheckTvHinge
 import all ProofKV.Thm.CheckTvMean
 import all ProofKV.Thm.CheckTvOdds
 import all ProofKV.Thm.ChiBound
+import all ProofKV.Thm.ClassGainLe
 import all ProofKV.Thm.ComposeBound
 import all ProofKV.Thm.DecodeContaminated
 import all ProofKV.Thm.DecodeDiffers
@@ -90,6 +94,7 @@ import all ProofKV.Thm.FinalNormSign
 import all ProofKV.Thm.FirstMaxOfCertified
 import all ProofKV.Thm.FirstMaxOfPairwise
 import all ProofKV.Thm.FirstMaxTieAware
+import all ProofKV.Thm.GainLeThresholds
 import all ProofKV.Thm.GainMono
 import all ProofKV.Thm.HajekOffset
 import all ProofKV.Thm.HtUnbiased
@@ -133,12 +138,15 @@ import all ProofKV.Thm.TvLeCells
 import all ProofKV.Thm.TvLeEform
 import all ProofKV.Thm.TvLeHinge
 import all ProofKV.Thm.TvLeHistogram
+import all ProofKV.Thm.TvLeHistogramValues
 import all ProofKV.Thm.TvLeMean
 import all ProofKV.Thm.TvLeMeanSq
 import all ProofKV.Thm.TvLeMomentCells
 import all ProofKV.Thm.TvLeOdds
 import all ProofKV.Thm.TvLeOsc
 import all ProofKV.Thm.TvLeOverlap
+import all ProofKV.Thm.TvLeRefinedCells
+import all ProofKV.Thm.TvLeThresholdValues
 import all ProofKV.Thm.TvOddsAttained
 import all ProofKV.Thm.TvRounding
 import all ProofKV.Thm.TwoWorlds
@@ -181,6 +189,14 @@ def isAxiomConst (env : Environment) (c : Name) : Bool :=
   | some _ => false
   | none => !(env.find? c).isSome
 
+/-- Whether a constant of ours has no body here. With the private parts of our modules loaded only axioms have none, so a
+theorem without one was imported without its proof. -/
+def isBodyless (env : Environment) (c : Name) : Bool :=
+  match env.find? c with
+  | some (.axiomInfo _) => true
+  | some _ => false
+  | none => true
+
 /-- The entries of an array from an index on, before the entries of a list. -/
 def prepend (names : Array Name) (i : Nat) (acc : List Name) : List Name :=
   if h : i < names.size then prepend names (i + 1) (names[i] :: acc) else acc
@@ -196,14 +212,15 @@ def usedBy (ci : ConstantInfo) (acc : List Name) : List Name :=
 /-- Appends a name that is not yet there. -/
 def insertName (n : Name) (ns : List Name) : List Name := if ns.contains n then ns else n :: ns
 
-/-- Walks all constants reachable from a work list through own declarations; the axioms met. -/
+/-- Walks all constants reachable from a work list through own declarations; the axioms met, and own declarations without
+a body. -/
 partial def reach (env : Environment) (own : NameSet) : List Name → NameSet → List Name → List Name
   | [], _, ax => ax
   | n :: rest, seen, ax =>
     if seen.contains n then reach env own rest seen ax
     else
       let seen := seen.insert n
-      let ax := if isAxiomConst env n then insertName n ax else ax
+      let ax := if isAxiomConst env n || (own.contains n && isBodyless env n) then insertName n ax else ax
       if own.contains n then
         match env.find? n with
         | some ci => reach env own (usedBy ci rest) seen ax
@@ -292,7 +309,7 @@ def audit (env : Environment) : IO Unit := do
   let own := ownNames mods datas 0 {}
   match notAllowed (reach env own own.toList {} []) with
   | [] => pure ()
-  | bad => throw (IO.userError ("axioms outside the allowed list: " ++ joinNames bad))
+  | bad => throw (IO.userError ("axioms outside the allowed list, or theorems without a proof: " ++ joinNames bad))
   match ← tablePath with
   | none => pure ()
   | some path =>

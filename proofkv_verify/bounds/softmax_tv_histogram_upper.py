@@ -13,7 +13,7 @@ from proofkv_verify.scalar import Math, Scalar
     "softmax_tv",
     name="softmax_tv_histogram_upper",
     hypotheses=("weights_positive", "ratios_at_least_one", "tilts_within_ratios"),
-    lean="ProofKV.tv_le_histogram",
+    lean="ProofKV.tv_le_histogram_values",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a plain function)
     """TV <= T_f(bin masses, upper bin edges), the optimum over all token sets with that histogram.
@@ -23,7 +23,7 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
     Source: docs/theory.md B1; with r_i <= R_i <= rho r_i it exceeds the unbinned T_f by at most (rho-1)/(rho+1).
-    Lean: ProofKV.tv_le_histogram
+    Lean: ProofKV.tv_le_histogram_values
     """
     bins, condition = ratio_bins(x, m)
     places = [m.const(k) for k in range(len(bins))]

@@ -12,7 +12,7 @@ from proofkv_verify.scalar import Math, Scalar
     "softmax_tv",
     name="softmax_tv_optimum",
     hypotheses=("weights_positive", "ratios_at_least_one", "tilts_within_ratios"),
-    lean="ProofKV.tv_box_le_iff_gain_le",
+    lean="ProofKV.tv_le_threshold_values",
 )
 def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a plain function)
     """TV <= T* <= T_f = max over x in [0,1]^n of a/(a+b) - P, a = sum p r x, b = sum p (1-x)/r, P = sum p x.
@@ -22,7 +22,6 @@ def BOUND(x: View, m: Math) -> Scalar:  # noqa: N802 (a registered object, not a
 
     Sound when: weights are positive; r_i >= 1; each exact-to-compressed weight ratio lies in [1/r_i, r_i].
     Source: docs/theory.md S2, S3, S7; T_f - T* <= p_max^2 (r_max^2 - 1)/4.
-    Lean: ProofKV.tv_box_le_iff_gain_le (TV is at most the maximum over subsets, which are among the x; that the
-        enumeration reaches the maximum over all x is proved on paper and tested, not in Lean).
+    Lean: ProofKV.tv_le_threshold_values
     """
     return fractional_optimum(x.weights, x.ratios, ratio_order(x), m)

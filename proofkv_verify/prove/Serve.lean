@@ -11,12 +11,14 @@ open Lean Elab
 
 public meta section
 
-/-- Header text and environment of the previous module: equal headers are imported once. -/
-structure Cache where
-  /-- The text of the header. -/
-  text : String
-  /-- The environment after its imports. -/
-  env : Environment
+/-- What is kept between modules. -/
+structure Kept where
+  /-- The loaded object files of `Init`, which every header imports first. -/
+  init : Option ImportState := none
+  /-- The text of the header before. -/
+  text : String := ""
+  /-- The environment after its imports: equal headers are imported once. -/
+  env : Option Environment := none
 
 /-- The input context of a source text. -/
 def inputContext (name input : String) : Parser.InputContext :=
@@ -30,16 +32,26 @@ def printAll (out : IO.FS.Handle) : List Message → Nat → IO Nat
     out.putStr (← m.toString)
     printAll out ms (if m.severity == .error then n + 1 else n)
 
-/-- The environment after the imports of a header. -/
-def imported (cache : IO.Ref (Option Cache)) (nm : Name) (text : String) (header : HeaderSyntax)
-    (msgs : MessageLog) (ictx : Parser.InputContext) : IO (Environment × MessageLog) := do
-  if let some c ← cache.get then
-    if c.text == text then
-      return (c.env.setMainModule nm, msgs)
-  let (env, msgs) ← processHeaderCore 0 (headerToImports header) (HeaderSyntax.isModule header) {} msgs ictx
-    (mainModule := nm)
-  unless msgs.hasErrors do cache.set (some { text := text, env := env })
-  return (env, msgs)
+/-- The loaded object files of `Init`. -/
+def loadInit (kept : IO.Ref Kept) : IO ImportState := do
+  if let some init := (← kept.get).init then
+    return init
+  let (_, init) ← (importModulesCore #[{ module := `Init }] .exported).run
+  kept.modify fun k => { k with init := some init }
+  return init
+
+/-- The environment that has exactly the imports of a header: what `importModules` does, except that `Init` is loaded
+once. The import of a list goes through it from left to right and `Init` comes first, so a start from the loaded `Init`
+gives the same state. -/
+def imported (kept : IO.Ref Kept) (text : String) (imports : Array Import) : IO Environment := do
+  let k ← kept.get
+  if let some env := k.env then
+    if k.text == text then
+      return env
+  let (_, state) ← (importModulesCore imports .exported).run (← loadInit kept)
+  let env ← finalizeImport state imports {} 0 (leakEnv := false) (loadExts := true) (level := .exported)
+  kept.modify fun k => { k with text := text, env := some env }
+  return env
 
 /-- Public declarations without a docstring are reported. -/
 def options : Options := KVMap.setBool {} `linter.missingDocs true
@@ -52,34 +64,35 @@ def relPath : Name → String
   | .anonymous => ""
 
 /-- Checks one module; the number of errors. -/
-def checkOne (out : IO.FS.Handle) (cache : IO.Ref (Option Cache)) (line : String) : IO Nat := do
+def checkOne (out : IO.FS.Handle) (kept : IO.Ref Kept) (line : String) : IO Nat := do
   let nm := line.toName
   let rel := relPath nm
   let file := "/src/" ++ rel ++ ".lean"
   let input ← IO.FS.readFile file
   let ictx := inputContext file input
   let (header, pstate, msgs) ← Parser.parseHeader ictx
-  let text := String.Pos.Raw.extract input 0 pstate.pos
-  let (env, msgs) ← imported cache nm text header msgs ictx
   if msgs.hasErrors then
     return ← printAll out msgs.toList 0
-  let s ← IO.processCommands ictx pstate (Command.mkState env msgs options)
+  unless HeaderSyntax.isModule header do
+    throw (IO.userError "the file does not begin with `module`")
+  let env ← imported kept (String.Pos.Raw.extract input 0 pstate.pos) (headerToImports header)
+  let s ← IO.processCommands ictx pstate (Command.mkState (env.setMainModule nm) msgs options)
   let n ← printAll out s.commandState.messages.toList 0
   if n == 0 then
     writeModule s.commandState.env ("/out/" ++ rel ++ ".olean")
   return n
 
 /-- Answers requests until the line `quit`. -/
-partial def serve (inp out : IO.FS.Handle) (cache : IO.Ref (Option Cache)) : IO Unit := do
+partial def serve (inp out : IO.FS.Handle) (kept : IO.Ref Kept) : IO Unit := do
   let line := (← inp.getLine).trimAscii.toString
   if line == "quit" then return
   unless line.isEmpty do
-    let n ← try checkOne out cache line catch e => do
-      out.putStr ("/src/" ++ line ++ ": error: " ++ toString e ++ "\n")
+    let n ← try checkOne out kept line catch e => do
+      out.putStr ("/src/" ++ relPath line.toName ++ ".lean: error: " ++ toString e ++ "\n")
       pure 1
     out.putStr ("@@done " ++ line ++ " " ++ toString n ++ "\n")
     out.flush
-  serve inp out cache
+  serve inp out kept
 
 /-- The whole run. -/
 def serveAll : IO Unit := do
@@ -87,7 +100,7 @@ def serveAll : IO Unit := do
   let out ← IO.FS.Handle.mk "/dev/stdout" .write
   out.putStr "@@ready\n"
   out.flush
-  serve inp out (← IO.mkRef none)
+  serve inp out (← IO.mkRef {})
 
 /-- Runs the checker. -/
 elab "#serve" : command => do liftM (m := IO) serveAll

@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--write-theorems", action="store_true", help="write proofs/theorems.json instead of comparing with it"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="resident processes, up to 5 GB of memory each (wasm)")
+    parser.add_argument(
+        "--jobs", type=int, help="resident processes, up to 3 GB of memory each (wasm); default: 1 or 2"
+    )
     chosen = parser.parse_args(arguments)
     return run_prove(
         chosen.engine,

@@ -1,4 +1,4 @@
-"""Which module is checked next, and by which worker: imports first, equal headers on one worker."""
+"""Which module is checked next, and by which worker: imports first, then by the longest chain of importers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from proofkv_verify.prove.sources import Module, own_imports
+from proofkv_verify.prove.sources import Module, order_modules, own_imports
 
 
 class Schedule:
@@ -15,23 +15,28 @@ class Schedule:
     def __init__(self, modules: Mapping[str, Module]) -> None:
         self._modules = modules
         self._waiting = {name: set(own_imports(module, modules)) for name, module in modules.items()}
-        self._running: dict[str, str] = {}
+        self._heights = heights(modules)
         self._changed = threading.Condition()
 
     def take(self, header: str) -> Module | None:
-        """A ready module, one with the given header first; waits while none is ready, `None` when all are taken."""
+        """A ready module of the greatest height, of these one with the given header; waits while none is ready.
+
+        `None` when all are taken.
+        """
         with self._changed:
             while self._waiting:
                 ready = sorted(name for name, needs in self._waiting.items() if not needs)
                 if ready:
-                    return self._start(self._best(ready, header))
+                    name = max(ready, key=lambda name: (self._heights[name], self._modules[name].header == header))
+                    del self._waiting[name]
+                    self._changed.notify_all()
+                    return self._modules[name]
                 self._changed.wait()
             return None
 
     def finish(self, module: Module) -> None:
         """The module is checked: what imports it may become ready."""
         with self._changed:
-            self._running.pop(module.name, None)
             for needs in self._waiting.values():
                 needs.discard(module.name)
             self._changed.notify_all()
@@ -42,18 +47,14 @@ class Schedule:
             self._waiting.clear()
             self._changed.notify_all()
 
-    def _best(self, ready: list[str], header: str) -> str:
-        busy = set(self._running.values())
-        mine = (name for name in ready if self._modules[name].header == header)
-        free = (name for name in ready if self._modules[name].header not in busy)
-        return next(mine, None) or next(free, None) or ready[0]
 
-    def _start(self, name: str) -> Module:
-        module = self._modules[name]
-        self._running[name] = module.header
-        del self._waiting[name]
-        self._changed.notify_all()
-        return module
+def heights(modules: Mapping[str, Module]) -> dict[str, int]:
+    """For each module the length of the longest chain of modules that import it."""
+    found: dict[str, int] = dict.fromkeys(modules, 0)
+    for module in reversed(order_modules(modules)):
+        for name in own_imports(module, modules):
+            found[name] = max(found[name], found[module.name] + 1)
+    return found
 
 
 def run_all(modules: Mapping[str, Module], jobs: int, check: Callable[[int, Module], None]) -> None:

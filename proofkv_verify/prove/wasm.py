@@ -7,9 +7,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,18 +19,15 @@ from proofkv_verify.prove.sources import Module
 from proofkv_verify.prove.toolchain import WasmLean
 
 _HERE = Path(__file__).parent
-# Imported object files are never freed: each new header costs about 0.1 GB of a 4 GB heap, so the process is renewed.
-_HEADERS_PER_PROCESS = 12
-_NOISE = ("[DEBUG", "  - /lean-lib/", "  mainModule? =")
+_NOISE = ("[DEBUG", "  - /lean-lib/", "  mainModule? =", "@@ready")
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The outcome of one module: its messages, Lean's count of errors and the seconds it took."""
+    """The outcome of one module: its messages and Lean's count of errors."""
 
     messages: tuple[Message, ...]
     errors: int
-    seconds: float
 
     @property
     def ok(self) -> bool:
@@ -40,7 +36,9 @@ class Checked:
 
 
 class WasmChecker:
-    """Checks modules in a resident Lean, which it renews before the heap fills.
+    """A resident Lean that checks modules; it starts at once and answers when it is ready, some twenty seconds later.
+
+    Requests go in through a FIFO, answers come out of standard output.
 
     Args:
         lean: the unpacked Lean.
@@ -49,49 +47,7 @@ class WasmChecker:
     """
 
     def __init__(self, lean: WasmLean, lean_dir: Path, out_dir: Path) -> None:
-        self._lean = lean
-        self._lean_dir = lean_dir
         self._out_dir = out_dir
-        self._process: _Process | None = None
-        self._headers: set[str] = set()
-        self.peak_bytes = 0
-
-    def check(self, module: Module) -> Checked:
-        """Check one module whose imports are checked; writes its object file when it has no errors."""
-        (self._out_dir / Path(*module.name.split("."))).parent.mkdir(parents=True, exist_ok=True)
-        if module.header not in self._headers and len(self._headers) >= _HEADERS_PER_PROCESS:
-            self.close()
-        if self._process is None:
-            self._process = _Process(self._lean, self._lean_dir, self._out_dir)
-        self._headers.add(module.header)
-        start = time.monotonic()
-        lines, errors = self._process.request(module.name)
-        return Checked(tuple(parse_messages(lines)), errors, time.monotonic() - start)
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self.peak_bytes = max(self.peak_bytes, self._process.peak_bytes())
-            self._process.close()
-        self._process = None
-        self._headers = set()
-
-
-@contextmanager
-def wasm_checker(lean: WasmLean, lean_dir: Path, out_dir: Path) -> Iterator[WasmChecker]:
-    """A checker that is closed at the end."""
-    out_dir.mkdir(parents=True, exist_ok=True)
-    checker = WasmChecker(lean, lean_dir, out_dir)
-    try:
-        yield checker
-    finally:
-        checker.close()
-
-
-class _Process:
-    """One run of Node: requests go in through a FIFO, answers come out of standard output."""
-
-    def __init__(self, lean: WasmLean, lean_dir: Path, out_dir: Path) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="proofkv-lean-"))
         fifo = self._folder / "requests"
         os.mkfifo(fifo)
@@ -110,12 +66,13 @@ class _Process:
         )
         # Reading and writing, so that opening does not wait for the other side and the FIFO never ends.
         self._requests = os.open(fifo, os.O_RDWR)
-        self._read_until("@@ready")
 
-    def request(self, name: str) -> tuple[list[str], int]:
-        os.write(self._requests, f"{name}\n".encode())
-        lines, last = self._read_until(f"@@done {name} ")
-        return lines, int(last.rsplit(" ", 1)[1])
+    def check(self, module: Module) -> Checked:
+        """Check one module whose imports are checked; writes its object file when it has no errors."""
+        (self._out_dir / Path(*module.name.split("."))).parent.mkdir(parents=True, exist_ok=True)
+        os.write(self._requests, f"{module.name}\n".encode())
+        lines, last = self._read_until(f"@@done {module.name} ")
+        return Checked(tuple(parse_messages(lines)), int(last.rsplit(" ", 1)[1]))
 
     def peak_bytes(self) -> int:
         """Peak resident memory (Linux; elsewhere 0)."""
@@ -126,6 +83,7 @@ class _Process:
         return int(peak[0][1]) * 1024 if peak else 0
 
     def close(self) -> None:
+        """End the process."""
         self._popen.kill()
         with self._popen:  # Waits, and closes the pipe.
             os.close(self._requests)
@@ -141,3 +99,11 @@ class _Process:
                 lines.append(line.rstrip("\n")[:2000])
         tail = "\n".join(lines[-10:])
         raise SolverUnavailableError(f"the WebAssembly Lean ended without an answer\n{tail}")
+
+
+@contextmanager
+def wasm_checkers(lean: WasmLean, lean_dir: Path, out_dir: Path, count: int) -> Iterator[list[WasmChecker]]:
+    """That many checkers, which end with the block."""
+    out_dir.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(WasmChecker(lean, lean_dir, out_dir))) for _ in range(count)]

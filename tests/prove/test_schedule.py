@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proofkv_verify.prove.schedule import run_all
+from proofkv_verify.prove.schedule import heights, run_all
 from proofkv_verify.prove.sources import Module, parse_module
 
 
@@ -54,3 +54,17 @@ def test_an_error_in_a_worker_ends_the_run(jobs: int) -> None:
 
     with pytest.raises(RuntimeError):
         run_all(MODULES, jobs, check)
+
+
+def test_the_longest_chain_of_importers_goes_first() -> None:
+    assert heights(MODULES) == {"A": 3, "B": 2, "C": 2, "D": 1, "E": 1, "F": 0}
+    order: list[str] = []
+    run_all(MODULES, 1, lambda worker, module: order.append(module.name))
+    assert order == ["A", "B", "C", "D", "E", "F"]
+
+
+def test_of_equal_heights_the_header_of_the_module_before_is_taken_again() -> None:
+    modules = {m.name: m for m in (make("A", "X"), make("B", "Y"), make("C", "X"), make("D", "Y"))}
+    order: list[str] = []
+    run_all(modules, 1, lambda worker, module: order.append(module.name))
+    assert order == ["A", "C", "B", "D"]

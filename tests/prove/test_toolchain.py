@@ -24,15 +24,33 @@ def test_a_download_without_a_pinned_digest_is_refused(tmp_path: Path) -> None:
         toolchain.check_digest(wheel)
 
 
+LOADER = (
+    "a;newSymIndex=Object.keys(lib.exports).indexOf(symbol);_used();var b={c:_also};"
+    "var _used,_unused,_also,wasmTable;function assignWasmExports(wasmExports){"
+    '_used=Module["_used"]=wasmExports["used"];_unused=Module["_unused"]=wasmExports["unused"];'
+    '_also=Module["_also"]=wasmExports["also"].value}var wasmImports;wasmTable;z'
+)
+
+
 def test_the_loader_is_patched_where_the_slow_look_up_is() -> None:
-    text = "a;newSymIndex=Object.keys(lib.exports).indexOf(symbol);b"
-    patched = toolchain.patch_text(text)
+    patched = toolchain.patch_text(LOADER)
     assert "exportIndex" in patched
+    assert "indexOf" not in patched
     assert patched.startswith("a;")
-    assert patched.endswith(";b")
+    assert patched.endswith(";z")
 
 
-@pytest.mark.parametrize("text", ["", "Object.keys(lib.exports).indexOf(symbol)" * 2])
+def test_the_patched_loader_keeps_the_exports_that_it_uses_and_no_others() -> None:
+    patched = toolchain.patch_text(LOADER)
+    assert "var _used,_also,wasmTable;function assignWasmExports" in patched
+    assert 'wasmExports["used"]' in patched
+    assert '_also=Module["_also"]=wasmExports["also"].value}var wasmImports;' in patched
+    assert "unused" not in patched
+
+
+@pytest.mark.parametrize(
+    "text", ["", LOADER + "Object.keys(lib.exports).indexOf(symbol)", LOADER.replace("assignWasmExports", "assign")]
+)
 def test_a_loader_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(SolverUnavailableError, match="exactly once"):
         toolchain.patch_text(text)
@@ -45,7 +63,7 @@ def test_no_lean_exits_with_three(
         raise SolverUnavailableError("download failed (offline?)")
 
     (tmp_path / "P.lean").write_text("module\n")
-    monkeypatch.setattr("proofkv_verify.prove.run.prepare_wasm", offline)
+    monkeypatch.setattr("proofkv_verify.prove.engines.prepare_wasm", offline)
     assert run_prove("wasm", lean_dir=tmp_path, cache_dir=tmp_path / "c") == 3
     assert "offline" in capsys.readouterr().err
 

@@ -76,6 +76,7 @@ theorem hinge_core {κ E P Q x y e f g : α} (hκ : 1 ≤ κ) (hEκ : E ≤ κ) 
     have := mul_le_both hx (d := κ * y) (by have := mul_nn (Std.le_of_lt hk0) hy; grind) hxP hQy
     grind)
   have main : (x + e) / (x + e + (y - f)) - x / (x + y) ≤ κ * E / (1 + κ * E) := by
+    clear o1 hxP hPx hQy hP hQ hPQ
     rcases Std.le_total (a := f) (b := e) with hfe | hfe
     · have s1 : (x + e) / (x + e + (y - f)) - x / (x + y) ≤ e / (x + e + (y - f)) := by
         have : (x + e) / (x + e + (y - f)) = x / (x + e + (y - f)) + e / (x + e + (y - f)) := by grind
@@ -83,6 +84,7 @@ theorem hinge_core {κ E P Q x y e f g : α} (hκ : 1 ≤ κ) (hEκ : E ≤ κ) 
           div_le_div_cross hd hZ0 (mul_le_left hx (by grind))
         grind
       refine Std.le_trans s1 (div_le_div_cross hd (by grind) ?_)
+      clear s1 htan hfy
       have t1 := mul_le_left hEn hZ
       have t2 := mul_le_left (mul_nn (Std.le_of_lt hk0) hf) hEκ
       grind

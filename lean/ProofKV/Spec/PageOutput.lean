@@ -2,7 +2,8 @@ module
 
 public import ProofKV.Spec.Softmax
 
-/-! Attention output when some tokens are opened: exact weights and values on the opened ones, compressed ones elsewhere. Definitions only. -/
+/-! Attention output when some tokens are opened: exact weights and values on the opened ones, compressed ones elsewhere.
+Definitions only. -/
 
 @[expose] public section
 noncomputable section
@@ -33,7 +34,8 @@ def pageTop {π : Type w} (I : List ι) (page : ι → π) (ρ : π → α) (w' 
 def pageCharge {π : Type w} (I : List ι) (page : ι → π) (ρ D η : π → α) (w' : ι → α) (p : π) : α :=
   pageTop I page ρ w' p * ((1 - 1 / ρ p) * D p + η p)
 
-/-- What the sidecars of the pages promise: ratios of weights, norms of value errors, and distances of compressed values. `B x t` reads "the norm of `x` is at most `t`". -/
+/-- What the sidecars of the pages promise: ratios of weights, norms of value errors, and distances of compressed values.
+`B x t` reads "the norm of `x` is at most `t`". -/
 structure PageRadii {π : Type w} [LE α] [LT α] (B : (κ → α) → α → Prop) (I : List ι) (page : ι → π) (w w' : ι → α)
     (v v' : ι → κ → α) (ρ D η : π → α) : Prop where
   /-- The compressed weights are positive. -/

@@ -88,15 +88,14 @@ omit [LT α] in
 /-- The cells cover the output masses from zero to one. -/
 def Covers (cells : List (Cell α)) : Prop := ∀ s : α, 0 ≤ s → s ≤ 1 → ∃ c ∈ cells, c.lo ≤ s ∧ s ≤ c.hi
 
-omit [LT α] in
 /-- The hinge sum of a bin `[L, R]` from its mass `m`, its raised mass `a` and its lowered mass `b`: exact when the whole
-bin is above the threshold, else the chord of the convex hinge. -/
+bin is above the threshold or has no width, else the chord of the convex hinge. -/
 def binHinge (L R m a b mu s : α) : α :=
   if 1 ≤ mu * ((1 - s) * L + s * R⁻¹) then mu * ((1 - s) * a + s * b) - m
-  else (posPart (mu * ((1 - s) * L + s * L⁻¹) - 1) * (m * R - a) +
+  else if L < R then (posPart (mu * ((1 - s) * L + s * L⁻¹) - 1) * (m * R - a) +
     posPart (mu * ((1 - s) * R + s * R⁻¹) - 1) * (a - m * L)) / (R - L)
+  else posPart (mu * ((1 - s) * R + s * R⁻¹) - 1) * m
 
-omit [LT α] in
 /-- The price line with every hinge sum replaced by that of its bin. -/
 def momentPrice {κ : Type w} (K : List κ) (L R m a b : κ → α) (mu s : α) : α :=
   mu * s * sumOver K b - sumOver K fun k => binHinge (L k) (R k) (m k) (a k) (b k) mu s

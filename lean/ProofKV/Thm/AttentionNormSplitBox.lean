@@ -53,7 +53,8 @@ theorem attention_norm_le_split_box {I : List ι} {p q ν : ι → α} {v v' : �
 example : EuclidLe [()] (fun _ => mean tok (tilt tok half ext) (fun _ => (1 : Rat)) - mean tok half fun _ => 0)
     (mean tok (tilt tok half ext) (fun _ => 1) + tv tok (tilt tok half ext) half * 0) := by
   refine attention_norm_le_split_box (κ := Unit) (B := EuclidLe [()]) (v := fun _ _ => 1) (v' := fun _ _ => 0)
-    (isNormBound_euclid _) (tilt_isDist_of_pos half_isDist ext_inRatio.pos) half_isDist (fun i _ => ?_) (Std.le_refl _) (by grind) fun i _ j _ _ => ?_ <;>
+    (isNormBound_euclid _) (tilt_isDist_of_pos half_isDist ext_inRatio.pos) half_isDist (fun i _ => ?_) (Std.le_refl _)
+    (by grind) fun i _ j _ _ => ?_ <;>
     simp only [EuclidLe, sumOver] <;> grind
 
 end ProofKV

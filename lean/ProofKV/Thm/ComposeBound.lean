@@ -33,7 +33,8 @@ theorem compose_error_le {X : Type w} {d : X → X → α}
     simp only [runExact, runApprox, lipProd, errSum]
     grind
 
-example (x : Rat) : absV (runExact [(⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat)] x - runApprox [(⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat)] x) ≤
+example (x : Rat) : absV (runExact [(⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat)] x -
+      runApprox [(⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat)] x) ≤
     lipProd [(⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat)] * absV (x - x) + errSum [(⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat)] := by
   have h : LayerOk (fun x y : Rat => absV (x - y)) (⟨id, fun x => x + 1, 1, 1⟩ : Layer Rat Rat) :=
     ⟨by grind, fun x y => by simp only [id]; grind, fun y => absV_le.mpr (by simp only [id]; grind)⟩

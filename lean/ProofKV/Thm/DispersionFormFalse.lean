@@ -29,7 +29,8 @@ theorem dispersion_form_false {r : Rat}
     refine ⟨fun _ _ => by grind, fun i _ => ?_, fun i _ => ?_⟩ <;> cases i <;> simp
     · rw [Rat.mul_inv_cancel _ (by grind)]; grind
     · have := mul_le_both (a := 1) (b := r) (c := 1) (d := r) (by grind) (by grind) (by grind) (by grind); grind
-    · exact le_of_mul hr0 (by rw [Rat.mul_inv_cancel _ (by grind)]; have := mul_le_both (a := 1) (b := r) (c := 1) (d := r) (by grind) (by grind) (by grind) (by grind); grind)
+    · have := mul_le_both (a := 1) (b := r) (c := 1) (d := r) (by grind) (by grind) (by grind) (by grind)
+      exact le_of_mul hr0 (by rw [Rat.mul_inv_cancel _ (by grind)]; grind)
     · grind
   have hpos := tilt_total_pos half_isDist hw.pos
   have hsub := choice_le_tv ((tilt_total hpos).trans half_isDist.total.symm) (isShare_choice tok fun b => b = true)

@@ -59,7 +59,8 @@ theorem dither_bias_le {N : Nat} (x : Rat)
   · have : 1 / (2 * (N : Rat)) * N = 1 / 2 := by grind
     grind
 
-example : absV ((1 / 3 : Rat) - sumOver (List.range 4) (fun k => ((rnd (1 / 3 + (2 * (k : Rat) + 1 - (4 : Nat)) / (2 * (4 : Nat))) : Int) : Rat)) / (4 : Nat)) ≤
+example : absV ((1 / 3 : Rat) - sumOver (List.range 4)
+    (fun k => ((rnd (1 / 3 + (2 * (k : Rat) + 1 - (4 : Nat)) / (2 * (4 : Nat))) : Int) : Rat)) / (4 : Nat)) ≤
     1 / (2 * (4 : Nat)) := dither_bias_le _ (by omega)
 
 end ProofKV

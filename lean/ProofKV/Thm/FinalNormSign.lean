@@ -19,7 +19,8 @@ variable {α : Type u} [Field α] [LE α] [LT α] [Std.IsLinearOrder α] [Std.La
 error needs no bound. With a bias this is false. -/
 theorem final_norm_logit_lt_iff {I : List ι} {a b g x : ι → α} {r : α}
     (hr : 0 < r) :
-    dot I a (fun i => g i * (x i / r)) < dot I b (fun i => g i * (x i / r)) ↔ dot I a (fun i => g i * x i) < dot I b (fun i => g i * x i) := by
+    dot I a (fun i => g i * (x i / r)) < dot I b (fun i => g i * (x i / r)) ↔
+      dot I a (fun i => g i * x i) < dot I b (fun i => g i * x i) := by
   have e : ∀ c : ι → α, dot I c (fun i => g i * (x i / r)) = dot I c (fun i => g i * x i) / r := fun c => by
     unfold dot
     rw [← sumOver_div]

@@ -27,7 +27,8 @@ theorem quantizer_stored_scale_le {s s' : Rat} (x : Rat)
   rw [e] at h2
   grind
 
-example : absV ((7 / 3 : Rat) - 1 / 2 * (rnd (7 / 3 / (1 / 3)) : Rat)) ≤ 1 / 3 / 2 + absV (1 / 3 - 1 / 2) * absV (rnd (7 / 3 / (1 / 3)) : Rat) :=
+example : absV ((7 / 3 : Rat) - 1 / 2 * (rnd (7 / 3 / (1 / 3)) : Rat)) ≤
+    1 / 3 / 2 + absV (1 / 3 - 1 / 2) * absV (rnd (7 / 3 / (1 / 3)) : Rat) :=
   quantizer_stored_scale_le _ (by grind)
 
 end ProofKV

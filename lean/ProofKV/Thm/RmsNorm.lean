@@ -35,8 +35,10 @@ theorem rms_scale {X Y D r s u v t : α} (hu : r * r * u = X) (hv : s * s * v = 
   subst hu hv ht
   grind
 
-/-- The part of the bound that is free of roots: for planes with squared norms `X`, `Y`, dot product `D` and `r² n = X + c`, `s² n = Y + c`. -/
-theorem rms_core {X Y D c n r s : α} (hc : 0 ≤ c) (hn : 0 < n) (hr : 0 < r) (hs : 0 < s) (hX : n * (r * r) = X + c) (hY : n * (s * s) = Y + c)
+/-- The part of the bound that is free of roots: for planes with squared norms `X`, `Y`, dot product `D` and
+`r² n = X + c`, `s² n = Y + c`. -/
+theorem rms_core {X Y D c n r s : α} (hc : 0 ≤ c) (hn : 0 < n) (hr : 0 < r) (hs : 0 < s) (hX : n * (r * r) = X + c)
+    (hY : n * (s * s) = Y + c)
     (hD : D * D ≤ X * Y) (hX0 : 0 ≤ X) (hY0 : 0 ≤ Y) (hDXY : 2 * D ≤ X + Y) (hDXY' : -(X + Y) ≤ 2 * D) :
     (r + s) * (r + s) * (X / (r * r) + Y / (s * s) - 2 * (D / (r * s))) ≤ 4 * (X + Y - 2 * D) := by
   have h0 := one_pos (α := α)
@@ -66,8 +68,8 @@ theorem rms_core {X Y D c n r s : α} (hc : 0 ≤ c) (hn : 0 < n) (hr : 0 < r) (
   subst eY
   grind
 
-/-- **RMSNorm error**: with `r` and `s` the root mean squares of `x` and `y` (`n r² = |x|² + n ε`, as RMSNorm defines them), a lower bound
-`rmin` of `r`, and `|x - y|² ≤ e²`, the normalised vectors differ by at most `2 e / (s + rmin)` in norm; stated by squares. -/
+/-- **RMSNorm error**: with `r` and `s` the root mean squares of `x` and `y` (`n r² = |x|² + n ε`, as RMSNorm defines them),
+a lower bound `rmin` of `r`, and `|x - y|² ≤ e²`, the normalised vectors differ by at most `2 e / (s + rmin)` in norm; stated by squares. -/
 theorem rms_norm_error_le {I : List ι} {x y : ι → α} {n ε r s rmin e : α}
     (hn : 0 < n)
     (hε : 0 ≤ ε)
@@ -103,11 +105,13 @@ theorem rms_norm_error_le {I : List ι} {x y : ι → α} {n ε r s rmin e : α}
   have core := rms_core (mul_nn (Std.le_of_lt hn) hε) hn hr hs hrx hsy (dot_sq_le I x y) (nn x) (nn y) (by grind) (by grind)
   rw [← e1, ← e2] at core
   generalize dot I (fun i => x i / r - y i / s) (fun i => x i / r - y i / s) = Z at *
-  have m := mul_le_right dz (mul_le_both (a := s + rmin) (b := r + s) (c := s + rmin) (d := r + s) (by grind) (by grind) (by grind) (by grind))
+  have m := mul_le_right dz (mul_le_both (a := s + rmin) (b := r + s) (c := s + rmin) (d := r + s)
+    (by grind) (by grind) (by grind) (by grind))
   grind
 
 example : (1 + 1) * (1 + 1) * dot [()] (fun _ => (2 : Rat) / 2 - 1 / 1) (fun _ => 2 / 2 - 1 / 1) ≤ 2 * 1 * (2 * 1) := by
-  refine rms_norm_error_le (x := fun _ => 2) (y := fun _ => 1) (n := 1) (ε := 0) (by grind) (by grind) (by grind) (by grind) ?_ ?_ (rmin := 1)
+  refine rms_norm_error_le (x := fun _ => 2) (y := fun _ => 1) (n := 1) (ε := 0) (rmin := 1)
+    (by grind) (by grind) (by grind) (by grind) ?_ ?_
     (by grind) (by grind) ?_ <;> simp only [dot, sumOver] <;> grind
 
 end ProofKV

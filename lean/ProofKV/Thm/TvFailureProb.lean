@@ -38,7 +38,8 @@ theorem prob_tv_gt_le_sum {κ : Type w} {O : List κ} {P : κ → α} {I : List 
 example : prob tok half (fun o => (3 - 1) / (3 + 1) < tv tok (tilt tok half fun i => if o then ext i else 1) half) ≤
     sumOver tok fun i => prob tok half fun o =>
       ¬ (1 ≤ rad i * (if o then ext i else 1) ∧ (if o then ext i else 1) ≤ rad i) :=
-  prob_tv_gt_le_sum (κ := Bool) (O := tok) (P := half) (I := tok) (r := rad) (k := 3) (p := fun _ => half) (w := fun o i => if o then ext i else 1)
+  prob_tv_gt_le_sum (κ := Bool) (O := tok) (P := half) (I := tok) (r := rad) (k := 3) (p := fun _ => half)
+    (w := fun o i => if o then ext i else 1)
     half_isDist.nonneg
     (fun _ _ => half_isDist) ext_inRatio.one_le (by grind) fun i _ j _ _ => by
       cases i <;> cases j <;> simp [rad] <;> grind

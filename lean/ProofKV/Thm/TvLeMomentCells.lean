@@ -67,7 +67,6 @@ theorem tv_le_moment_cells {κ : Type w} {I : List ι} {p r w : ι → α} {K : 
     (hbin : ∀ i ∈ I, bin i ∈ K)
     (hL : ∀ i ∈ I, 0 < L (bin i) ∧ L (bin i) ≤ r i)
     (hR : ∀ i ∈ I, r i ≤ R (bin i))
-    (hLR : ∀ k ∈ K, L k < R k)
     (hcover : Covers cells)
     (hcell : ∀ c ∈ cells, 0 ≤ c.lo ∧ c.lo ≤ 1 ∧ 0 ≤ c.hi ∧ c.hi ≤ 1 ∧ 0 ≤ c.mu)
     (hT : ∀ c ∈ cells, ∀ s, (s = c.lo ∨ s = c.hi) →
@@ -101,7 +100,19 @@ theorem tv_le_moment_cells {κ : Type w} {I : List ι} {p r w : ι → α} {K : 
         rw [hinge_le_exact (hL i hi).1 (hL i hi).2 (hR i hi) h0 h1 hmu hc]
         exact Std.le_refl _
       · simp only [hc, if_false]
-        have hkk := hLR k hk
+        by_cases hkk : L k < R k
+        case neg =>
+          simp only [hkk, if_false]
+          unfold sumIf
+          rw [← sumOver_mul]
+          refine sumOver_le fun i hi => ?_
+          by_cases hb : bin i = k
+          · have hr : r i = R k := by subst hb; have := hL i hi; have := hR i hi; grind
+            simp only [hb, if_true, hr]
+            grind
+          · simp only [hb, if_false]
+            grind
+        simp only [hkk, if_true]
         refine le_div (by grind) ?_
         generalize hA : posPart (mu * ((1 - s) * L k + s * (L k)⁻¹) - 1) = A
         generalize hB : posPart (mu * ((1 - s) * R k + s * (R k)⁻¹) - 1) = B
@@ -140,7 +151,7 @@ theorem tv_le_moment_cells {κ : Type w} {I : List ι} {p r w : ι → α} {K : 
 example : tv tok (tilt tok half ext) half ≤ 1 := by
   refine tv_le_moment_cells (bin := fun _ => ()) (K := [()]) (L := fun _ => 1) (R := fun _ => 3) (cells := [⟨0, 1, 0⟩])
     half_isDist ext_inRatio (by simp) (fun _ _ => by simp) (fun i _ => by cases i <;> simp [rad] <;> grind)
-    (fun i _ => by cases i <;> simp [rad] <;> grind) (fun _ _ => by grind)
+    (fun i _ => by cases i <;> simp [rad] <;> grind)
     (fun s h0 h1 => ⟨⟨0, 1, 0⟩, by simp, h0, h1⟩) (fun c hc => ?_) (fun c hc s hs => ?_)
   · simp only [List.mem_singleton] at hc
     subst hc
@@ -149,7 +160,8 @@ example : tv tok (tilt tok half ext) half ≤ 1 := by
     subst hc
     have h := posPart_cases ((0 : Rat) - 1)
     have h1 : ¬ (1 : Rat) ≤ 0 := by grind
-    simp only [momentPrice, binHinge, sumOver, Semiring.zero_mul, h1, if_false]
+    have h3 : (1 : Rat) < 3 := by grind
+    simp only [momentPrice, binHinge, sumOver, Semiring.zero_mul, h1, h3, if_true, if_false]
     have h2 : posPart ((0 : Rat) - 1) = 0 := by grind
     rw [h2]
     grind

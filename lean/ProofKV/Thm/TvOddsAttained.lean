@@ -21,7 +21,8 @@ and `1 / κ` attain `(κ - 1) / (κ + 1)` exactly. -/
 theorem tv_odds_attained {κ : α}
     (hκ : 1 ≤ κ) :
     ∃ p w r : Bool → α, IsDist [true, false] p ∧ InRatio [true, false] r w ∧
-      (∀ i ∈ [true, false], ∀ j ∈ [true, false], i ≠ j → r i * r j ≤ κ * κ) ∧ tv [true, false] (tilt [true, false] p w) p = (κ - 1) / (κ + 1) := by
+      (∀ i ∈ [true, false], ∀ j ∈ [true, false], i ≠ j → r i * r j ≤ κ * κ) ∧
+      tv [true, false] (tilt [true, false] p w) p = (κ - 1) / (κ + 1) := by
   have h0 := one_pos (α := α)
   have hκ0 : 0 < κ := by grind
   have hs : 0 < κ + 1 := by grind
