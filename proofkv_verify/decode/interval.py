@@ -12,6 +12,7 @@ from proofkv_verify.decode.model import Layer, LayerTrace, Model, Trace
 from proofkv_verify.decode.opened import Sets
 
 _WIDEN = 1e-12  # relative outward step after each operation; what one loses is below 1e-13 of the numbers that went in
+_RMS_WIDEN, _WEIGHT_WIDEN, _WEIGHT_FLOOR = 1e-10, 1e-9, 1e-12
 _SILU_AT, _SILU_LEAST = -1.2784645427610738, -0.27846454276107380
 
 Box = tuple[Tensor, Tensor]
@@ -63,7 +64,7 @@ def rms(x: Box, eps: float) -> Box:
 
     low = torch.where(x[0] < 0, quotient(x[0], outer=True), quotient(x[0], outer=False))
     high = torch.where(x[1] > 0, quotient(x[1], outer=True), quotient(x[1], outer=False))
-    return _outward(low - 1e-10 * low.abs(), high + 1e-10 * high.abs())
+    return _outward(low - _RMS_WIDEN * low.abs(), high + _RMS_WIDEN * high.abs())
 
 
 def silu(x: Box) -> Box:
@@ -78,9 +79,9 @@ def softmax(s: Box) -> Box:
     low, high = ((a - b.amax(-1, keepdim=True)) for a, b in ((s[0], s[1]), (s[1], s[1])))
     least = torch.exp(low) / (torch.exp(low) + (torch.exp(high).sum(-1, keepdim=True) - torch.exp(high)).clamp_min(0))
     most = torch.exp(high) / (torch.exp(high) + (torch.exp(low).sum(-1, keepdim=True) - torch.exp(low)).clamp_min(0))
-    return (least.nan_to_num(0.0) * (1 - 1e-9) - 1e-12).clamp_min(0), (
-        most.nan_to_num(1.0) * (1 + 1e-9) + 1e-12
-    ).clamp_max(1)
+    least = least.nan_to_num(0.0) * (1 - _WEIGHT_WIDEN) - _WEIGHT_FLOOR
+    most = most.nan_to_num(1.0) * (1 + _WEIGHT_WIDEN) + _WEIGHT_FLOOR
+    return least.clamp_min(0), most.clamp_max(1)
 
 
 def _layer(layer: Layer, tr: LayerTrace, sets: Sets, x: Box, eps: float) -> Box:
