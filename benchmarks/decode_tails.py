@@ -143,9 +143,9 @@ def _certified_run(model: Model, ids: list[int], bits: int) -> _Run:
 def _states(run: _Run, ids: list[int]) -> Iterator[tuple[list[Trace], int | None]]:
     """Attacked tails, with the token that a gradient step aimed at."""
     yield _rerun(run, FullCache.of_prompt(run.model, ids[:PROMPT]).caches), None
-    for seed in range(8):
+    for seed in range(6):
         yield _rerun(run, _moved(run, random_vertex(run.caches, run.sets, seed))), None
-    for at in (0, 7, 15, TOKENS - 1):
+    for at in (0, 3, 7, 11, 15, 23, TOKENS - 1):
         radii = run.decisions[at].enclosure.radii
         if bool(radii.isfinite().all()):
             for sign in (1.0, -1.0):
