@@ -101,6 +101,7 @@ def refined_cells(rows: Tensor, value: Value, multiplier: Multiplier, splits: in
     Proof: let 1/mu be linear in s between the ends. V(s)/mu(s) is s/mu(s), a quadratic at most e above its chord,
     plus a convex function; so it stays below T/mu(s) inside the cell if (V + e mu)/mu does so at both ends. The
     error is quadratic in the width.
+    Lean: ProofKV.tv_le_refined_cells, for exact numbers.
 
     Args:
         rows: any float64 [r]; gives device and size.
