@@ -66,20 +66,6 @@ def mlp_remainder(maps: Maps, bound: MlpBound, a: Tensor) -> Tensor:
     return total + row_norms(a) * (bound.noise + _ROUNDED * float(trace_root(bound.norm.p)))
 
 
-def screen(last: LayerBound, a: Tensor) -> Tensor:
-    """Bounds as `pull_back` does, from the ellipsoid before the last MLP and its neurons one by one: cheap for many.
-
-    Its quadratic map and third order are summed by absolute values over the neurons, so the ellipsoid after it is not
-    needed.
-    """
-    maps, mlp = last.maps, last.mlp
-    gate = row_norms(mlp.gate)
-    each = gate * row_norms(mlp.product) + mlp.theta * gate.square()
-    rest = (a @ maps.layer.w2).abs() @ each + mlp.norm.support(a @ maps.mlp_out)
-    slack = row_norms(a) * (mlp.noise + _ROUNDED * float(trace_root(mlp.norm.p)))
-    return (support(last.attention.out, a @ maps.mlp) + rest + slack) * UP
-
-
 def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
     """All that the heads leave out beside the pages' first order, products of errors by their absolute values `[R]`."""
     heads = a @ maps.layer.wo

@@ -96,23 +96,22 @@ def support(p: Tensor, directions: Tensor) -> Tensor:
 
 def row_norms(rows: Tensor) -> Tensor:
     """L2 norms along the last axis, rounded up."""
-    lengths: Tensor = torch.linalg.vector_norm(rows, dim=-1)
+    lengths: Tensor = rows.norm(dim=-1)
     return lengths * UP
 
 
-def spectral_upper(s: Tensor, squarings: int = 2) -> Tensor:
+def spectral_upper(s: Tensor) -> Tensor:
     """At least the largest |eigenvalue| of symmetric matrices, by the Schatten norm (tr S^8)^(1/8): no eigen solver.
 
-    At most n^(1/8) times too large; scaled by the Frobenius norm first, so that nothing under- or overflows. With one
-    squaring the Schatten norm (tr S^4)^(1/4), for half the price.
+    At most n^(1/8) times too large; scaled by the Frobenius norm first, so that nothing under- or overflows.
     """
     size: Tensor = torch.linalg.matrix_norm(s)
     if not size.any():
         return size
-    power = s / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
-    for _ in range(squarings):
-        power = power @ power
-    found: Tensor = torch.linalg.matrix_norm(power).pow(0.5**squarings) * size
+    unit = s / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
+    fourth = unit @ unit
+    fourth = fourth @ fourth
+    found: Tensor = torch.linalg.matrix_norm(fourth).pow(0.25) * size
     return found * (1 + 1e-8)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.adjoint import LayerBound, pull_back, screen
+from proofkv_verify.decode.adjoint import LayerBound, pull_back
 from proofkv_verify.decode.attention_half import attention_half
-from proofkv_verify.decode.ellipsoid import UP
+from proofkv_verify.decode.ellipsoid import UP, support
 from proofkv_verify.decode.maps import maps_of
 from proofkv_verify.decode.mlp_half import mlp_half
 from proofkv_verify.decode.model import F64, Model, Trace
@@ -65,13 +65,8 @@ def directions(model: Model, trace: Trace) -> tuple[Tensor, Tensor]:
     return rows, gaps
 
 
-def layer_bounds(
-    model: Model, trace: Trace, sets: Sequence[Sets], *, whole: bool = True
-) -> tuple[list[LayerBound], str]:
-    """The bounds of all layers up to the first that failed, and why it failed ("" if none did).
-
-    If not `whole`, the ellipsoid after the last MLP is left out.
-    """
+def layer_bounds(model: Model, trace: Trace, sets: Sequence[Sets]) -> tuple[list[LayerBound], str]:
+    """The bounds of all layers up to the first that failed, and why it failed ("" if none did)."""
     p = torch.zeros(len(trace.final), len(trace.final), dtype=F64)
     after = [tr.x for tr in trace.layers[1:]] + [trace.final]
     found: list[LayerBound] = []
@@ -80,8 +75,7 @@ def layer_bounds(
         attention = attention_half(maps, p, attention_noise(layer, tr))
         if attention.failed:
             return found, f"the attention bound of layer {at} diverged"
-        more = whole or at + 1 < len(model.layers)
-        mlp = mlp_half(maps, attention.out, mlp_noise(layer, tr, after[at]), whole=more)
+        mlp = mlp_half(maps, attention.out, mlp_noise(layer, tr, after[at]))
         if mlp.failed:
             return found, f"the MLP bound of layer {at} diverged"
         found.append(LayerBound(maps, attention, mlp))
@@ -90,15 +84,15 @@ def layer_bounds(
 
 
 def enclose(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
-    """The ellipsoid method: radii forward, rivals screened at the last MLP, those left pulled back one by one.
+    """The ellipsoid method: radii forward, rivals screened by the last ellipsoid, those left pulled back one by one.
 
     Sound when the true rows lie in the sets, the weights are those of the model and the token's prefix is the same.
     """
     rows, gaps = directions(model, trace)
-    bounds, reason = layer_bounds(model, trace, sets, whole=False)
+    bounds, reason = layer_bounds(model, trace, sets)
     if reason:
         return Enclosure("ellipsoid", True, trace.token, gaps, torch.full_like(gaps, torch.inf), reason)
-    radii = screen(bounds[-1], rows)
+    radii = support(bounds[-1].mlp.out, rows)
     order = rivals_by_gap(gaps, trace.token)
     left = order[~(gaps > radii)[order]]
     for start, end in ((0, RIVALS_FIRST), (RIVALS_FIRST, len(left))):

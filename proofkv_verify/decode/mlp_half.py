@@ -35,13 +35,13 @@ class MlpBound:
     @property
     def failed(self) -> bool:
         """No bound was shown."""
-        return self.norm.failed or not bool(self.theta.isfinite().all()) or not bool(self.out.isfinite().all())
+        return self.norm.failed or not bool(self.out.isfinite().all())
 
 
-def mlp_half(maps: Maps, p: Tensor, noise: float, *, remainder_only: bool = False, whole: bool = True) -> MlpBound:
+def mlp_half(maps: Maps, p: Tensor, noise: float, *, remainder_only: bool = False) -> MlpBound:
     """Bounds the residual stream after the MLP, given that before it the error lies in E(p).
 
-    With `remainder_only`, `out` leaves out the image of E(p) under the Jacobian; if not `whole`, `out` stays E(p).
+    With `remainder_only`, `out` leaves out the image of E(p) under the Jacobian.
     """
     layer, tr = maps.layer, maps.trace
     norm = norm_half(tr.mid, tr.rho2, maps.norm2, p)
@@ -53,7 +53,7 @@ def mlp_half(maps: Maps, p: Tensor, noise: float, *, remainder_only: bool = Fals
     bend, twist = largest_derivatives(tr.u, reach)
     theta = (twist / 6 * tr.g.abs() * reach + bend / 2 * reach_up) * UP
     bound = MlpBound(norm, gate, product, theta, noise, p)
-    return replace(bound, out=_out(bound, maps, remainder_only=remainder_only)) if whole else bound
+    return replace(bound, out=_out(bound, maps, remainder_only=remainder_only))
 
 
 def _out(bound: MlpBound, maps: Maps, *, remainder_only: bool) -> Tensor:
@@ -72,7 +72,7 @@ def _beyond_linear(bound: MlpBound, w2: Tensor) -> Tensor:
     """
     u, theta = bound.gate, bound.theta
     inner, trace = _gram_products(u, bound.product)
-    cubic = theta * u.square().sum(-1) * spectral_upper((u * theta[:, None]).T @ u, squarings=1)
+    cubic = theta * u.square().sum(-1) * spectral_upper((u * theta[:, None]).T @ u)
     lengths = w2.square().sum(0)
     sizes = [(lengths * part).sum().sqrt() for part in (inner.diagonal(), cubic)]
     ratio = (sizes[1] / sizes[0]).nan_to_num(1.0).clamp(1e-6, 1e6)

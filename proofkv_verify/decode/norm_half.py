@@ -69,7 +69,7 @@ def norm_half(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
     """
     size = len(x) * rho**2
     tau = support(p, x[None])[0] / size * UP
-    mu = spectral_upper(p, squarings=1) / size * UP
+    mu = spectral_upper(p) / size * UP
     safe = torch.where(tau < TAU_LIMIT, tau, torch.full_like(tau, torch.nan))
     beta = torch.maximum(mu / 2, safe.square() / (1 - safe)) * UP
     factor, share = _twist(tau, beta)
