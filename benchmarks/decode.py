@@ -1,8 +1,8 @@
 """Certified decoding on the shipped models: what is certified at which width, what refinement reads, how tight it is.
 
-python -m benchmarks.decode                                        # all sections, about 40 CPU minutes
-python -m benchmarks.decode --sections widths,time                 # some of them; the others keep their numbers
-python -m benchmarks.decode --sections widths --steps 8 --out ""   # a quick look that writes nothing
+    python -m benchmarks.decode                                        # all sections, about an hour of one core
+    python -m benchmarks.decode --sections widths,time                 # some of them; the others keep their numbers
+    python -m benchmarks.decode --sections widths --steps 8 --out ""   # a quick look that writes nothing
 """
 
 from __future__ import annotations
