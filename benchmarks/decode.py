@@ -3,6 +3,8 @@
     python -m benchmarks.decode                                        # all sections, about an hour of one core
     python -m benchmarks.decode --sections widths,time                 # some of them; the others keep their numbers
     python -m benchmarks.decode --sections widths --steps 8 --out ""   # a quick look that writes nothing
+
+The table is written again after every row, to decode.md and decode.json beside this file.
 """
 
 from __future__ import annotations
