@@ -8,26 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from proofkv_verify.decode.attention_bound import AttentionBound, squares, swing, value_change
-from proofkv_verify.decode.ellipsoid import UP, row_norms, spectral_upper, support, trace_root
+from proofkv_verify.decode.ellipsoid import UP, row_norms, single_precision, spectral_upper, support, trace_root
 from proofkv_verify.decode.maps import Maps
-from proofkv_verify.decode.mlp_half import MlpBound
+from proofkv_verify.decode.mlp_half import MlpBound, error_after_mlp
 from proofkv_verify.decode.page_radius import own_value, page_parts, page_radius
 
 _ROUNDED = 1e-10  # what the float64 Jacobians may be off by, relative to the direction and to the ellipsoid's size
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayerBound:
     """The Jacobians of one layer and the bounds of its two halves."""
 
     maps: Maps
     attention: AttentionBound
     mlp: MlpBound
+
+    @cached_property
+    def out(self) -> Tensor:
+        """The ellipsoid of the residual after the layer `[d, d]`; the last layer's is needed for hard rivals only."""
+        return error_after_mlp(self.mlp, self.maps)
 
 
 def pull_back(bounds: Sequence[LayerBound], directions: Tensor) -> Tensor:
@@ -57,13 +63,39 @@ def first_order(maps: Sequence[Maps], directions: Tensor) -> tuple[Tensor, Tenso
 
 def mlp_remainder(maps: Maps, bound: MlpBound, a: Tensor) -> Tensor:
     """What the norm's remainder, the quadratic map and the third order can add in each direction `[R]`."""
-    w = a @ maps.layer.w2
-    form = (bound.gate.T[None] * w[:, None]) @ bound.product
-    quadratic = spectral_upper((form + form.mT) / 2)
-    slack = 1e-10 * (w.abs() @ (row_norms(bound.gate) * row_norms(bound.product)))
-    third = spectral_upper((bound.gate.T[None] * (w.abs() * bound.theta)[:, None]) @ bound.gate)
-    total: Tensor = bound.norm.support(a @ maps.mlp_out) + quadratic + slack + third
+    total: Tensor = bound.norm.support(a @ maps.mlp_out) + _bent(bound, a @ maps.layer.w2)
     return total + row_norms(a) * (bound.noise + _ROUNDED * float(trace_root(bound.norm.p)))
+
+
+def _bent(bound: MlpBound, w: Tensor) -> Tensor:
+    """The largest sum of w_c (u_c z)(w~_c z) and |w_c| theta_c (u_c z)^2 over |z| <= 1, either sign `[R]`: w `[R, f]`.
+
+    It is z'Fz with either sign and z'Tz, so the larger |eigenvalue| of T + F and T - F bounds both together. Products
+    are taken in float32 of rows that are scaled to at most 1, and lose (f + 8) 2^-24 of the sum of the terms' norms.
+    """
+    long, wide = row_norms(bound.gate), row_norms(bound.product)
+    sizes = w.abs() @ (long * (wide + bound.theta * long))
+    third = bound.theta[:, None] * bound.gate
+    tops = [x.amax().clamp_min(1e-70) for x in (w.abs(), long, torch.maximum(wide, bound.theta * long))]
+    weights, gate = (w / tops[0]).to(single_precision())[..., None], (bound.gate / tops[1]).to(single_precision())
+    product, third = ((x / tops[2]).to(single_precision()) for x in (bound.product, third))
+    first, square = (gate * weights).mT @ product, (gate * weights.abs()).mT @ third
+    forms = torch.stack([square + first, square - first])
+    found = spectral_upper((forms + forms.mT) / 2).amax(0)
+    return (found + 1e-30) * tops[0] * tops[1] * tops[2] * UP + 1e-7 * (len(long) + 8) * sizes
+
+
+def screen(last: LayerBound, a: Tensor) -> Tensor:
+    """Bounds as `pull_back` does, from the ellipsoid before the last MLP and its neurons one by one: cheap for many.
+
+    Quadratic map and third order are summed by absolute values over the neurons.
+    """
+    maps, mlp = last.maps, last.mlp
+    gate = row_norms(mlp.gate)
+    each = gate * row_norms(mlp.product) + mlp.theta * gate.square()
+    total = support(last.attention.out, a @ maps.mlp) + (a @ maps.layer.w2).abs() @ each
+    total = total + mlp.norm.support(a @ maps.mlp_out)
+    return (total + row_norms(a) * (mlp.noise + _ROUNDED * float(trace_root(mlp.norm.p)))) * UP
 
 
 def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
@@ -71,7 +103,8 @@ def heads_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
     heads = a @ maps.layer.wo
     mass = (heads @ maps.weighted.mT).abs()
     symbols = (mass * bound.bil[:, None]).sum((0, 2))
-    crossed = swing(mass.transpose(0, 1) * bound.cross, bound.rows, bound.lin).sum(-1)
+    along = (heads @ maps.centred.mT).abs().transpose(0, 1)
+    crossed = swing(along * bound.cross, maps.trace.p, bound.lin, bound.turn).sum(-1)
     values = (row_norms(heads) * value_change(bound, maps.trace.p)[:, None]).sum(0)
     total: Tensor = symbols + crossed + values + own_value(maps, bound, heads) + even_remainder(maps, bound, a)
     return total
@@ -84,9 +117,10 @@ def even_remainder(maps: Maps, bound: AttentionBound, a: Tensor) -> Tensor:
     symbols = squares(mass.transpose(0, 1), bound).sum(-1)
     reach = support(bound.p_in, heads @ maps.heads)
     drift = (bound.zz[:, None] * (reach + (mass * bound.cross[:, None]).sum(-1))).sum(0)
-    heads = heads.transpose(0, 1)
-    quadratic = torch.einsum("rhc,hcab->rhab", heads, bound.tensor) / 2
-    slack = 1e-10 * (row_norms(heads) * torch.linalg.vector_norm(bound.tensor, dim=(1, 2, 3))).sum(-1)
-    bent = spectral_upper(quadratic).sum(-1) + slack
+    near = (heads @ bound.near_weighted.mT).transpose(0, 1)[..., None]
+    quadratic = (bound.near * near).mT @ bound.near / 2
+    lengths = (row_norms(bound.near_weighted) * bound.near.square().sum(-1)).sum(-1)
+    slack = 1e-10 * (row_norms(heads) * lengths[:, None]).sum(0)
+    bent = spectral_upper((quadratic + quadratic.mT) / 2).sum(-1) + slack
     total: Tensor = symbols + drift + bent
     return total + row_norms(a) * (bound.noise + _ROUNDED * float(trace_root(bound.norm.p)))

@@ -29,7 +29,9 @@ class AttentionBound:
             own key, all `[H]`.
         value_norm: L2 radius of each row's value, own value too `[H, n]`.
         drift: bound on |p'_i / p_i - 1 - eps_i|; zz: bound on 1 - 1/Z `[H]`.
-        tensor: the quadratic map, `[H, D, m, m]`.
+        turn: lmax(sum p_i rows_i rows_i') `[H]`.
+        near, near_weighted: rows and p_i c_i of the tokens whose second order is summed as one quadratic map, half the
+            sum of near_weighted_i (near_i z)^2, `[H, k, m]` and `[H, k, D]`.
         p_in: ellipsoid of the normalised input; eta: the largest |eps_i| bound, NaN or above 8 where it failed.
         noise: radius of the rounding of the trace; out: ellipsoid of the residual after the half `[d, d]`.
     """
@@ -49,7 +51,9 @@ class AttentionBound:
     value_norm: Tensor
     drift: Tensor
     zz: Tensor
-    tensor: Tensor
+    turn: Tensor
+    near: Tensor
+    near_weighted: Tensor
     p_in: Tensor
     eta: Tensor
     noise: float
@@ -61,19 +65,19 @@ class AttentionBound:
         return self.norm.failed or not bool(self.eta < ETA_LIMIT) or not bool(self.out.isfinite().all())
 
 
-def swing(weights: Tensor, rows: Tensor, lin: Tensor) -> Tensor:
-    """The largest sum of w_i |rows_i z| over |z| <= 1, rounded up: no more than sum w_i lin_i, less where rows differ.
+def swing(factor: Tensor, p: Tensor, lin: Tensor, turn: Tensor) -> Tensor:
+    """The largest sum of p_i f_i |rows_i z| over |z| <= 1, rounded up: sum p f lin, or less where the rows differ.
 
-    By Cauchy-Schwarz it is at most sqrt(sum w lin) sqrt(lmax(sum (w / lin) rows rows')).
+    By Cauchy-Schwarz it is at most sqrt(sum p f^2) sqrt(lmax(sum p rows rows')) as well.
 
     Args:
-        weights: not negative `[..., H, n]`.
-        rows: `[H, n, m]`.
+        factor: f, not negative `[..., H, n]`.
+        p: weights `[H, n]`.
         lin: at least the rows' lengths `[H, n]`.
+        turn: at least that lmax `[H]`.
     """
-    total = (weights * lin).sum(-1)
-    ratio = weights * torch.where(lin == 0, 0.0, lin.reciprocal())
-    return (total * spread(ratio, rows)).sqrt().minimum(total) * UP
+    weighted = p * factor
+    return ((weighted * factor).sum(-1) * turn).sqrt().minimum((weighted * lin).sum(-1)) * UP
 
 
 def squares(weights: Tensor, bound: AttentionBound) -> Tensor:
@@ -92,10 +96,12 @@ def squares(weights: Tensor, bound: AttentionBound) -> Tensor:
 
 
 def spread(weights: Tensor, rows: Tensor) -> Tensor:
-    """lmax(sum w_i rows_i rows_i') for weights `[..., H, n]`."""
-    if not rows.any():
-        return torch.zeros_like(weights[..., 0])
-    return spectral_upper((rows.mT * weights[..., None, :]) @ rows)
+    """lmax(sum w_i rows_i rows_i') for weights `[H, n]` or `[R, H, n]`, rounded up."""
+    heads, tokens, size = rows.shape
+    by_head = weights.reshape(-1, heads, tokens).permute(1, 2, 0)[..., None]
+    forms = (rows[:, :, None] * by_head).flatten(2).mT @ rows  # one product a head: directions lie beside each other
+    found = spectral_upper(split(forms, 1, (by_head.shape[2], size)))
+    return found.T.reshape(weights.shape[:-1])
 
 
 def page_groups(terms: Tensor, group: Tensor, page_size: int) -> tuple[Tensor, Tensor]:
@@ -129,10 +135,9 @@ def own_change(bound: AttentionBound, p: Tensor) -> Tensor:
 
 def value_change(bound: AttentionBound, p: Tensor) -> Tensor:
     """At least sum |p'_i - p_i| n_i of each head for the value norms n of the earlier rows `[H]`."""
-    weighted = p * bound.value_norm
-    weighted[:, -1] = 0
-    loose = (weighted * (bound.cross + bound.drift)).sum(-1)
-    return (swing(weighted, bound.rows, bound.lin) + loose) * UP
+    norms = torch.cat([bound.value_norm[:, :-1], torch.zeros_like(p[:, -1:])], 1)
+    loose = (p * norms * (bound.cross + bound.drift)).sum(-1)
+    return (swing(norms, p, bound.lin, bound.turn) + loose) * UP
 
 
 def _page_norms(bound: AttentionBound, maps: Maps) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from proofkv_verify.decode.attention_bound import AttentionBound, spread, swing
 from proofkv_verify.decode.attention_sets import error_set, remainder_set
-from proofkv_verify.decode.ellipsoid import UP, gram_norm_upper, product_upper, root, row_norms, widen
+from proofkv_verify.decode.ellipsoid import UP, is_point, product_upper, root, row_norms, spectral_upper, widen
 from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.model import LayerTrace
 from proofkv_verify.decode.norm_half import norm_half
@@ -50,7 +50,7 @@ def attention_half(
             not the norm's remainders either.
     """
     tr, sets = maps.trace, maps.sets
-    norm = norm_half(tr.x, tr.rho, maps.norm, p)
+    norm = norm_half(tr.x, tr.rho, p)
     reach = _reach(maps, norm.out)
     kappa, bil = key_radii(tr, sets, maps.of, reach.dq, reach.own)
     if tail_kappa is not None and tail_kappa.shape[1]:
@@ -61,18 +61,20 @@ def attention_half(
     eta = (lin + cross) * UP
     e2 = exp_minus_linear(eta)
     third = (e2 - eta.square() / 2).clamp_min(0) + 1e-12 * e2
-    tensor, bent = _tensor(maps, reach.rows, lin)
+    near, bent = _nearest(maps, lin)
     even = cross.square() / 2 + third
     every = (torch.where(bent, 0.0, lin.square() / 2) + even) * UP
     cubic = torch.where(eta == 0, 0.0, third / eta.square()) * UP
-    z1 = spread(tr.p, reach.rows) / 2 + swing(tr.p * cross, reach.rows, lin) + (tr.p * even).sum(-1)
+    turn = spread(tr.p, reach.rows)
+    z1 = turn / 2 + swing(cross, tr.p, lin, turn) + (tr.p * even).sum(-1)
     zz = z1 / (1 + z1) * UP
     value_norm = torch.cat([sets.value_norm, reach.dv[:, None]], 1)[maps.of]
     curve = cubic + torch.where(bent, 0.0, 0.5)
     drift = torch.maximum(e2, torch.log1p(z1 * UP)[:, None]) * UP
+    few, weighted = (x.gather(1, near[..., None].expand(-1, -1, x.shape[-1])) for x in (reach.rows, maps.weighted))
     bound = AttentionBound(
         norm, reach.rows, lin, bil, moved, cross, every, curve, cubic, reach.dq, longest, reach.own, value_norm, drift,
-        zz, tensor, norm.out, eta.max(), noise, p,
+        zz, turn, few, weighted, norm.out, eta.max(), noise, p,
     )  # fmt: skip
     return replace(bound, out=remainder_set(bound, maps) if remainder_only else error_set(bound, maps))
 
@@ -113,29 +115,31 @@ def _moved(maps: Maps, reach: _Reach, both: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _reach(maps: Maps, p_h: Tensor) -> _Reach:
-    b = root(p_h)
-    reached = maps.turns @ b if p_h.any() else torch.zeros_like(maps.turns)
-    factor = root(widen(reached @ reached.mT, reached.square().sum((-2, -1))))
+    groups, heads = len(maps.trace.wk), len(maps.of)
+    if is_point(p_h):
+        none = p_h.new_zeros(heads)
+        return _Reach(maps.rows[..., :0], none, none, none, p_h.new_zeros(groups))
+    b, wk, wv = root(p_h), maps.trace.wk, maps.layer.wv
+    given = (maps.turns, wk, wv)
+    moved = torch.split(torch.cat([x.flatten(0, 1) for x in given]) @ b, [x.shape[0] * x.shape[1] for x in given])
+    turned, keys, values = (split(part, 0, tuple(x.shape[:2])) for x, part in zip(given, moved, strict=True))
+    gram = turned @ turned.mT
+    lengths = spectral_upper(torch.cat([gram[:, :-1, :-1], values @ values.mT])).sqrt() * UP
     return _Reach(
-        rows=maps.rows @ factor,
-        dq=gram_norm_upper(reached[:, :-1]) / maps.scale * UP,
-        along=row_norms((maps.trace.q[:, None] @ reached[:, :-1])[:, 0]) / maps.scale * UP,
-        own=product_upper(reached[:, :-1] / maps.scale, (maps.trace.wk @ b)[maps.of]),
-        dv=gram_norm_upper(maps.layer.wv @ b) * UP,
+        rows=maps.rows @ root(widen(gram, turned.square().sum((-2, -1)))),
+        dq=lengths[: len(gram)] / maps.scale * UP,
+        along=row_norms((maps.trace.q[:, None] @ turned[:, :-1])[:, 0]) / maps.scale * UP,
+        own=product_upper(turned[:, :-1] / maps.scale, keys[maps.of]),
+        dv=lengths[len(gram) :] * UP,
     )
 
 
-def _tensor(maps: Maps, rows: Tensor, lin: Tensor) -> tuple[Tensor, Tensor]:
-    """sum p_i c_i (rows_i z)^2 as `[H, D, m, m]` over the tokens where it matters, and which those are `[H, n]`.
+def _nearest(maps: Maps, lin: Tensor) -> tuple[Tensor, Tensor]:
+    """The tokens whose second order is summed with its signs: ids `[H, k]`, and which they are `[H, n]`.
 
-    The others keep their whole second order in their segment; with 64 tokens a head the radius grows by less than 1 %.
+    The others keep theirs in their segment; with 64 tokens a head the radius grows by less than 1 %.
     """
-    heads, tokens, size = rows.shape
-    if not lin.any():
-        return rows.new_zeros(heads, maps.centred.shape[-1], size, size), lin == 0
-    mass = maps.trace.p * lin.square() * maps.centred.norm(dim=-1)
-    at = mass.topk(min(QUADRATIC_TOKENS, tokens), dim=-1).indices
-    chosen = torch.zeros(heads, tokens, dtype=torch.bool).scatter(1, at, value=True)
-    few, weighted = (x.gather(1, at[..., None].expand(-1, -1, x.shape[-1])) for x in (rows, maps.weighted))
-    pairs = (few[..., None] * few[..., None, :]).flatten(2)
-    return split(weighted.mT @ pairs, -1, (size, size)), chosen
+    mass = maps.trace.p * lin.square() * row_norms(maps.centred)
+    count = min(QUADRATIC_TOKENS, lin.shape[1]) if lin.any() else 0
+    near = mass.topk(count, dim=-1).indices
+    return near, torch.zeros_like(lin, dtype=torch.bool).scatter(1, near, value=True)

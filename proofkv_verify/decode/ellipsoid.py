@@ -15,7 +15,7 @@ from torch import Tensor
 from proofkv_verify.decode.shapes import split
 
 UP = 1 + 1e-9
-_DIAGONAL = 1e-10
+DIAGONAL = 1e-10
 _CANCELLED = 1e-12
 
 
@@ -48,7 +48,7 @@ def combine(parts: Sequence[Tensor], metric: Tensor | None = None) -> Tensor:
 
 def image(a: Tensor, p: Tensor) -> Tensor:
     """The image of E(P) under a map that is known up to a relative 1e-10 of its Frobenius norm: A P A' and slack."""
-    if not p.any():  # the first layer's error is the point
+    if is_point(p):
         return p.new_zeros(*a.shape[:-1], a.shape[-2])
     scale = a.square().sum((-2, -1)) * p.diagonal(dim1=-2, dim2=-1).sum(-1)
     return widen(a @ p @ a.mT, scale)
@@ -57,8 +57,13 @@ def image(a: Tensor, p: Tensor) -> Tensor:
 def widen(p: Tensor, scale: Tensor) -> Tensor:
     """P with 1e-10 of `scale`, at least its trace, added to the diagonal."""
     wide = p * UP
-    wide.diagonal(dim1=-2, dim2=-1).add_((_DIAGONAL * scale)[..., None])
+    wide.diagonal(dim1=-2, dim2=-1).add_((DIAGONAL * scale)[..., None])
     return wide
+
+
+def is_point(p: Tensor) -> bool:
+    """Whether E(P) is the point 0, as the first layer's error is: P `[d, d]` is 0."""
+    return not p.trace() and not p.any()
 
 
 def ball(radius: Tensor | float, like: Tensor) -> Tensor:
@@ -79,10 +84,15 @@ def root(p: Tensor) -> Tensor:
 
     The backward error of Cholesky, below 1e-12 tr P here, is less than what was added; where P is the point, B is 0.
     """
+    if p.dim() == 2 and is_point(p):
+        return p
     size = p.diagonal(dim1=-2, dim2=-1).sum(-1)
     shifted = p.clone()
-    shifted.diagonal(dim1=-2, dim2=-1).add_((_DIAGONAL * size + (size == 0))[..., None])
+    shifted.diagonal(dim1=-2, dim2=-1).add_((DIAGONAL * size + (size == 0))[..., None])
+    factor: Tensor
     factor, failed = torch.linalg.cholesky_ex(shifted)
+    if size.all() and not failed.any():
+        return factor
     factor = torch.where((size == 0)[..., None, None], 0.0, factor)
     return torch.where((failed != 0)[..., None, None], torch.nan, factor)
 
@@ -96,23 +106,42 @@ def support(p: Tensor, directions: Tensor) -> Tensor:
 
 def row_norms(rows: Tensor) -> Tensor:
     """L2 norms along the last axis, rounded up."""
-    lengths: Tensor = rows.norm(dim=-1)
+    lengths: Tensor = torch.linalg.vector_norm(rows, dim=-1)
     return lengths * UP
 
 
-def spectral_upper(s: Tensor) -> Tensor:
-    """At least the largest |eigenvalue| of symmetric matrices, by the Schatten norm (tr S^8)^(1/8): no eigen solver.
+def single_precision() -> torch.dtype:
+    """float32, unless its products may be computed in less: by `torch.set_float32_matmul_precision` or autocast."""
+    try:
+        full = torch.get_float32_matmul_precision() == "highest" and not torch.is_autocast_enabled("cpu")
+    except RuntimeError:  # torch knows no answer once the precision was set by backend
+        full = False
+    return torch.float32 if full else torch.float64
 
-    At most n^(1/8) times too large; scaled by the Frobenius norm first, so that nothing under- or overflows.
+
+def spectral_upper(s: Tensor, squarings: int = 2) -> Tensor:
+    """At least the largest |eigenvalue| of symmetric matrices `[..., n, n]`: a Schatten norm, no eigen solver.
+
+    It is (tr S^q)^(1/q), at most n^(1/q) times too large: q = 8 with two squarings, q = 4 with one, for half the price.
+    S is scaled to Frobenius norm 1 first, so that nothing overflows. In a precision u a square is off by n u in that
+    norm and doubles what was off before, which with the last norm is less than 6 n u; float32 and float64 alike.
     """
-    size: Tensor = torch.linalg.matrix_norm(s)
+    size = _frobenius(s)
     if not size.any():
         return size
-    unit = s / torch.where(size == 0, torch.ones_like(size), size)[..., None, None]
-    fourth = unit @ unit
-    fourth = fourth @ fourth
-    found: Tensor = torch.linalg.matrix_norm(fourth).pow(0.25) * size
-    return found * (1 + 1e-8)
+    power = s / (size + (size == 0)).to(s.dtype)[..., None, None]
+    for _ in range(squarings):
+        power = power @ power
+    lost = 6 * (s.shape[-1] + 2) * torch.finfo(s.dtype).eps
+    found: Tensor = (_frobenius(power) + lost).pow(0.5**squarings) * size
+    return found * UP
+
+
+def _frobenius(s: Tensor) -> Tensor:
+    """The Frobenius norm in float64: in float32 the squares of numbers below 1e-19 vanish."""
+    rows = torch.linalg.vector_norm(s, dim=-1, dtype=torch.float64)
+    found: Tensor = torch.linalg.vector_norm(rows, dim=-1)
+    return found
 
 
 def gram_norm_upper(a: Tensor) -> Tensor:
@@ -121,18 +150,20 @@ def gram_norm_upper(a: Tensor) -> Tensor:
 
 
 def product_upper(a: Tensor, b: Tensor) -> Tensor:
-    """At least the largest |(a z).(b z)| over |z| <= 1 for matrices `[..., m, n]`, by the Schatten norm again.
+    """At least the largest |(a z).(b z)| over |z| <= 1 for matrices `[..., m, n]`, by the Schatten norm (tr S^4)^(1/4).
 
-    Both are scaled to length 1. The pairs (a z, b z) lie in one ellipsoid E(R R'), where the product is half the form
-    that swaps a pair. That form is symmetric: the eigenvalues of [b, a]' [a, b] are the same, but where they nearly
-    vanish its powers lose them.
+    S = (a'b + b'a) / 2 is c'Jc / 2 for c = [a, b] and J that swaps its halves: beside zeros, the eigenvalues of T / 2
+    with T = J c c'. With a and b scaled to length 1, T is off by 2 (n + 2) u in Frobenius norm and T^2 by less than
+    d = 9 (m + n + 2) u, hence tr T^4 by 2 d |T^2| + 3 d^2 and the rounding of its 4 m^2 terms.
     """
-    lengths, size = [torch.linalg.matrix_norm(x) for x in (a, b)], a.shape[-2]
-    units = (
+    lengths = [torch.linalg.matrix_norm(x) for x in (a, b)]
+    units = [
         x / torch.where(length == 0, 1.0, length)[..., None, None] for x, length in zip((a, b), lengths, strict=True)
-    )
-    both = torch.cat(list(units), -2)
-    factor = root(both @ both.mT)
-    swapped = torch.cat([factor[..., size:, :], factor[..., :size, :]], -2)
-    found: Tensor = (spectral_upper(factor.mT @ swapped) / 2 + 1e-11) * lengths[0] * lengths[1]
+    ]
+    square = torch.cat(units[::-1], -2) @ torch.cat(units, -2).mT
+    square = square @ square
+    eps, size = torch.finfo(a.dtype).eps, torch.linalg.matrix_norm(square)
+    lost = 9 * (a.shape[-2] + a.shape[-1] + 2) * eps
+    fourth = (square * square.mT).sum((-2, -1)) + lost * size + lost**2 + 3 * a.shape[-2] ** 2 * eps * size.square()
+    found: Tensor = fourth.pow(0.25) / 2 * lengths[0] * lengths[1]
     return found * UP

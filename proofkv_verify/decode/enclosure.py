@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.adjoint import LayerBound, pull_back
+from proofkv_verify.decode.adjoint import LayerBound, pull_back, screen
 from proofkv_verify.decode.attention_half import attention_half
 from proofkv_verify.decode.ellipsoid import UP, support
 from proofkv_verify.decode.maps import maps_of
@@ -72,19 +72,18 @@ def layer_bounds(model: Model, trace: Trace, sets: Sequence[Sets]) -> tuple[list
     found: list[LayerBound] = []
     for at, (layer, tr, known) in enumerate(zip(model.layers, trace.layers, sets, strict=True)):
         maps = maps_of(layer, tr, known)
-        attention = attention_half(maps, p, attention_noise(layer, tr))
+        attention = attention_half(maps, found[-1].out if found else p, attention_noise(layer, tr))
         if attention.failed:
             return found, f"the attention bound of layer {at} diverged"
         mlp = mlp_half(maps, attention.out, mlp_noise(layer, tr, after[at]))
         if mlp.failed:
             return found, f"the MLP bound of layer {at} diverged"
         found.append(LayerBound(maps, attention, mlp))
-        p = mlp.out
     return found, ""
 
 
 def enclose(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
-    """The ellipsoid method: radii forward, rivals screened by the last ellipsoid, those left pulled back one by one.
+    """The ellipsoid method: radii forward, rivals screened at the last MLP and behind it, those left pulled back.
 
     Sound when the true rows lie in the sets, the weights are those of the model and the token's prefix is the same.
     """
@@ -92,9 +91,12 @@ def enclose(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enclosure:
     bounds, reason = layer_bounds(model, trace, sets)
     if reason:
         return Enclosure("ellipsoid", True, trace.token, gaps, torch.full_like(gaps, torch.inf), reason)
-    radii = support(bounds[-1].mlp.out, rows)
+    radii = screen(bounds[-1], rows)
     order = rivals_by_gap(gaps, trace.token)
     left = order[~(gaps > radii)[order]]
+    if len(left):
+        radii[left] = torch.minimum(radii[left], support(bounds[-1].out, rows[left]))
+        left = left[~(gaps > radii)[left]]
     for start, end in ((0, RIVALS_FIRST), (RIVALS_FIRST, len(left))):
         picked = left[start:end]
         if len(picked) and bool((gaps > radii)[left[:start]].all()):

@@ -19,7 +19,7 @@ from proofkv_verify.decode.ellipsoid import UP, combine, image, row_norms, suppo
 from proofkv_verify.decode.enclosure import RIVALS_FIRST, Enclosure, directions, rivals_by_gap
 from proofkv_verify.decode.loop import Decision, Gaps, plain_step
 from proofkv_verify.decode.maps import Maps, maps_of
-from proofkv_verify.decode.mlp_half import MlpBound, mlp_half
+from proofkv_verify.decode.mlp_half import MlpBound, mlp_half, remainder_after_mlp
 from proofkv_verify.decode.model import F64, Model, Trace
 from proofkv_verify.decode.noise import attention_noise, mlp_noise, score_noise
 from proofkv_verify.decode.opened import Opened, Sets
@@ -30,11 +30,15 @@ from proofkv_verify.decode.tail_graph import Pulled, TailGraph
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """One token at one layer: Jacobians, bounds of its halves (no MLP yet: None), the norm's remainder, its own row."""
+    """One token at one layer: Jacobians, bounds of its halves, ellipsoids of what the Jacobians leave out, its own row.
+
+    While the token has no MLP yet, `mlp` and `mlp_rest` are None; `norm_rest` is of the norm before attention.
+    """
 
     maps: Maps
     attention: AttentionBound
     mlp: MlpBound | None
+    mlp_rest: Tensor | None
     norm_rest: Tensor
     own: OwnRow
 
@@ -99,14 +103,15 @@ class JointTail:
             return None
         norm_rest = combine(list(attention.norm.own_remainder))
         graph.put_attention(at, maps)
-        half = Half(maps, attention, None, norm_rest, own_row(maps, attention.p_in))
+        half = Half(maps, attention, None, None, norm_rest, own_row(maps, attention.p_in))
         self.halves[-1].append(half)
         first, rest = self._marginals(graph, at)
-        mlp = mlp_half(maps, combine([first, rest]), mlp_noise(layer, tr, after), remainder_only=True)
-        self.halves[-1][-1] = replace(half, mlp=mlp)
-        if mlp.failed:
+        mlp = mlp_half(maps, combine([first, rest]), mlp_noise(layer, tr, after))
+        left_out = remainder_after_mlp(mlp, maps)
+        self.halves[-1][-1] = replace(half, mlp=mlp, mlp_rest=left_out)
+        if mlp.failed or not bool(left_out.isfinite().all()):
             return None
-        return image(maps.mlp, first), combine([image(maps.mlp, rest), mlp.out])
+        return image(maps.mlp, first), combine([image(maps.mlp, rest), left_out])
 
     def _tail_kappa(self, at: int, maps: Maps) -> Tensor | None:
         """Score changes by keys of earlier tail tokens `[H, m]`: in the direction of the query, and by rounding."""
@@ -147,7 +152,7 @@ class JointTail:
         found = [(pulled.normal, torch.stack([h.norm_rest for h in halves]))]
         found.append((pulled.mid, torch.stack([h.attention.out for h in late])))
         if pulled.end is not None:
-            found.append((pulled.end, torch.stack([h.mlp.out for h in late if h.mlp is not None])))
+            found.append((pulled.end, torch.stack([h.mlp_rest for h in late if h.mlp_rest is not None])))
         return found
 
     def _refine(self, graph: TailGraph, rows: Tensor, gaps: Tensor, radii: Tensor, winner: int) -> Tensor:
@@ -180,9 +185,9 @@ def _directional(half: Half, pulled: Pulled, at: int) -> Tensor:
     if at >= pulled.first:
         mid, end = pulled.mid[at - pulled.first], pulled.end
         total = total + torch.minimum(support(half.attention.out, mid), heads_remainder(half.maps, half.attention, mid))
-        if end is not None and half.mlp is not None:
+        if end is not None and half.mlp is not None and half.mlp_rest is not None:
             rows = end[at - pulled.first]
-            total = total + torch.minimum(support(half.mlp.out, rows), mlp_remainder(half.maps, half.mlp, rows))
+            total = total + torch.minimum(support(half.mlp_rest, rows), mlp_remainder(half.maps, half.mlp, rows))
     return total
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from proofkv_verify.decode.model import Layer, LayerTrace, Trace
 from proofkv_verify.decode.opened import Sets
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Maps:
     """One layer with its Jacobians, residual stream to residual stream unless said otherwise.
 
@@ -22,8 +23,7 @@ class Maps:
         rows, turns: the centred scores move by rows @ turns @ dh, `[H, n, D + 1]` and `[H, D + 1, d]`; the last of the
             D + 1 is the token's own key.
         heads: output of each head by dh, without the token's own value `[H, D, d]`.
-        attention_out, mlp_out: from the normalised input `[d, d]`; attention, mlp: of the whole half `[d, d]`.
-        norm, norm2: of the two RMSNorms `[d, d]`.
+        attention_out, mlp_out: from the normalised input `[d, d]`.
         silu: silu, silu' and silu'' of the gates `[f]` each.
     """
 
@@ -38,16 +38,22 @@ class Maps:
     heads: Tensor
     attention_out: Tensor
     mlp_out: Tensor
-    attention: Tensor
-    mlp: Tensor
-    norm: Tensor
-    norm2: Tensor
     silu: tuple[Tensor, Tensor, Tensor]
 
     @property
     def scale(self) -> float:
         """The factor of the dot product."""
         return float(self.trace.q.shape[-1] ** -0.5)
+
+    @cached_property
+    def attention(self) -> Tensor:
+        """Of the whole attention half `[d, d]`."""
+        return behind_norm(self.attention_out, self.trace.x, self.trace.rho)
+
+    @cached_property
+    def mlp(self) -> Tensor:
+        """Of the whole MLP half `[d, d]`."""
+        return behind_norm(self.mlp_out, self.trace.mid, self.trace.rho2)
 
 
 def maps_of(layer: Layer, tr: LayerTrace, sets: Sets) -> Maps:
@@ -64,12 +70,7 @@ def maps_of(layer: Layer, tr: LayerTrace, sets: Sets) -> Maps:
     attention_out = (layer.wo @ (heads + p[:, -1, None, None] * layer.wv[of])).sum(0)
     silu = silu_parts(tr.u)
     mlp_out = layer.w2 @ ((silu[1] * tr.g)[:, None] * layer.w1 + silu[0][:, None] * layer.w3)
-    norm, norm2 = norm_jacobian(tr.x, tr.rho), norm_jacobian(tr.mid, tr.rho2)
-    attention, mlp = behind_norm(attention_out, tr.x, tr.rho), behind_norm(mlp_out, tr.mid, tr.rho2)
-    return Maps(
-        layer, tr, sets, of, centred, weighted, rows, turns, heads, attention_out, mlp_out,
-        attention, mlp, norm, norm2, silu,
-    )  # fmt: skip
+    return Maps(layer, tr, sets, of, centred, weighted, rows, turns, heads, attention_out, mlp_out, silu)
 
 
 def all_maps(layers: Sequence[Layer], trace: Trace, sets: Sequence[Sets]) -> list[Maps]:

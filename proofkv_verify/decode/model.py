@@ -25,7 +25,7 @@ from proofkv_verify.errors import InvalidInputError, ShapeError
 F64 = torch.float64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layer:
     """Float64 weights: wq `[H, D, d]`, wk and wv `[G, D, d]`, wo `[H, d, D]`, w1 and w3 `[f, d]`, w2 `[d, f]`."""
 
@@ -36,6 +36,11 @@ class Layer:
     w1: Tensor
     w3: Tensor
     w2: Tensor
+
+    @cached_property
+    def lengths(self) -> dict[str, float]:
+        """The Frobenius norm of each of them by name."""
+        return {name: float(getattr(self, name).norm()) for name in ("wq", "wk", "wv", "wo", "w1", "w3", "w2")}
 
 
 @dataclass(frozen=True)

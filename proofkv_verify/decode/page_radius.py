@@ -69,9 +69,9 @@ def _keys(maps: Maps, bound: AttentionBound, heads: Tensor, means: Tensor, reach
     paged = _grouped(maps, paged).sum(2) * UP
     known = (sets.key_norm, sets.key_box, sets.key_sigma)
     met = _meet(_grouped(maps, mass), _grouped(maps, q)[None], known, sets.page_size, (change, twice, paged))
-    along = (met.signed[:, maps.of] @ q[None, ..., None])[..., 0].transpose(0, 1)
+    along = _by_head(met.signed @ _grouped(maps, q).mT)
     form = _back(maps, mass * along, maps.rows[:, :-1]) - (p * along).sum(-1, keepdim=True) * maps.scale * means
-    weighted = (mass.transpose(0, 1)[..., None, :] @ met.signed[:, maps.of])[..., 0, :].transpose(0, 1)
+    weighted = (_grouped(maps, mass) @ met.signed).flatten(1, 2).transpose(0, 1)
     slack = 1e-12 * _sizes(maps, bound, mass * along) + 1e-9 * met.total
     return met.total + slack, (form + weighted @ maps.trace.wq).sum(0)
 
@@ -84,7 +84,7 @@ def _values(maps: Maps, bound: AttentionBound, heads: Tensor) -> tuple[Tensor, T
     paged = _grouped(maps, _page_norms(ratio, sets.value_sigma.shape[-1], sets.page_size)).sum(2) * UP
     change = (_grouped(maps, ratio).sum(2) * UP, torch.zeros((), dtype=p.dtype), paged)
     met = _meet(_grouped(maps, p[:, :-1])[None], _grouped(maps, heads), known, sets.page_size, change)
-    along = (met.signed[:, maps.of] @ heads.transpose(0, 1)[..., None])[..., 0].transpose(0, 1)
+    along = _by_head(met.signed @ _grouped(maps, heads).mT)
     along = torch.nn.functional.pad(along, (0, 1))
     p = p[:, None]
     mean = (p * along).sum(-1, keepdim=True)
@@ -103,6 +103,11 @@ def _grouped(maps: Maps, x: Tensor) -> Tensor:
     """`[H, ...]` as `[G, m, ...]`, or `[H, R, ...]` as `[R, G, m, ...]`, by KV head."""
     groups = len(maps.trace.wk)
     return split(x, 0, (groups, -1)) if x.dim() == 2 else split(x.transpose(0, 1), 1, (groups, -1))
+
+
+def _by_head(x: Tensor) -> Tensor:
+    """`[R, G, T, m]` as `[H, R, T]`."""
+    return x.permute(1, 3, 0, 2).flatten(0, 1)
 
 
 def _back(maps: Maps, weights: Tensor, rows: Tensor) -> Tensor:

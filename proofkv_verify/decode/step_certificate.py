@@ -51,7 +51,7 @@ def step_certificate(model: Model, opened: Opened, token: int, decision: Decisio
     tensors = {name: _half(name, x) for name, x in halves.items()} | {
         "codes": opened.codes.to(torch.int16), "levels": opened.levels.to(torch.uint8),
         "scores": decision.trace.scores, "gaps": decision.enclosure.gaps, "radii": decision.enclosure.radii,
-        "sizes": torch.stack([torch.stack([b.attention.out.trace(), b.mlp.out.trace()]).sqrt() for b in bounds]),
+        "sizes": torch.stack([torch.stack([b.attention.out.trace(), b.out.trace()]).sqrt() for b in bounds]),
     }  # fmt: skip
     document: dict[str, object] = {
         "schema": SCHEMA, "model": model.name, "model_digest": model.digest, "token": token,

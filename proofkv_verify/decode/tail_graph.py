@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.maps import Maps
+from proofkv_verify.decode.maps import Maps, norm_jacobian
 from proofkv_verify.decode.model import F64, Model
 from proofkv_verify.decode.shapes import split
 
@@ -69,7 +69,8 @@ class TailGraph:
     def put_attention(self, layer: int, maps: Maps) -> None:
         """Stores what a pull through the attention of the newest token needs; its own row is on its own path."""
         at, read = self.tokens - 1, maps.trace.p.shape[1] - 1
-        self.attention_out[layer, at], self.norm[layer, at] = maps.attention_out, maps.norm
+        self.attention_out[layer, at] = maps.attention_out
+        self.norm[layer, at] = norm_jacobian(maps.trace.x, maps.trace.rho)
         self.weighted[layer, at, :, :read] = maps.weighted[:, :-1] * maps.scale
         self.p[layer, at, :, :read] = maps.trace.p[:, :-1]
         self.q[layer, at], self.wk[layer, at] = maps.trace.q, maps.trace.wk

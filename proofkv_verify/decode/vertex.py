@@ -20,7 +20,7 @@ def enclose_vertex_last(model: Model, trace: Trace, sets: Sequence[Sets]) -> Enc
     bounds, reason = layer_bounds(model, trace, sets)
     if reason:
         return Enclosure("vertex-last", True, trace.token, gaps, torch.full_like(gaps, torch.inf), reason)
-    radii = support(bounds[-1].mlp.out, rows)
+    radii = support(bounds[-1].out, rows)
     order = rivals_by_gap(gaps, trace.token)
     left = order[~(gaps > radii)[order]]
     for start, end in ((0, RIVALS_FIRST), (RIVALS_FIRST, len(left))):

@@ -98,6 +98,13 @@ def changed(maps: Maps, *, still: str = "", **given: Any) -> Maps:
     return maps_of(layer, replace(tr, p=p, o=(p[:, None] @ tr.values[maps.of])[:, 0]), maps.sets)
 
 
+def with_jacobians(maps: Maps, **given: Tensor) -> Maps:
+    """The same half with other values of its cached Jacobians, `attention` or `mlp`."""
+    found = replace(maps)
+    vars(found).update(given)
+    return found
+
+
 def mutated(module: ModuleType, old: str, new: str) -> Any:
     """The module with one piece of its source, which must be there once, replaced."""
     source = inspect.getsource(module)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from proofkv_verify.decode.adjoint import LayerBound, pull_back
+from proofkv_verify.decode.adjoint import LayerBound, pull_back, screen
 from proofkv_verify.decode.attack import attack_gap, random_vertex, run_attacked
 from proofkv_verify.decode.enclosure import layer_bounds
 from proofkv_verify.decode.full_cache import FullCache
@@ -94,13 +94,14 @@ def violations(step: Step, bounds: list[LayerBound], trace: Trace) -> list[str]:
         if not depth(bound.attention.out, mid) <= 1:
             found.append(f"attention of layer {at}: {depth(bound.attention.out, mid)}")
         out = after[at] - nominal[at]
-        if not depth(bound.mlp.out, out) <= 1:
-            found.append(f"MLP of layer {at}: {depth(bound.mlp.out, out)}")
+        if not depth(bound.out, out) <= 1:
+            found.append(f"MLP of layer {at}: {depth(bound.out, out)}")
     if len(bounds) == len(step.model.layers):
         rows = step.model.head[step.nominal.token] - step.model.head
         moved = (rows @ (trace.final - step.nominal.final)).abs()
-        if not bool((moved <= pull_back(bounds, rows)).all()):
-            found.append(f"radius: moved {float(moved.max())}")
+        for name, radii in (("radius", pull_back(bounds, rows)), ("screened radius", screen(bounds[-1], rows))):
+            if not bool((moved <= radii).all()):
+                found.append(f"{name}: moved {float(moved.max())}")
     return found
 
 

@@ -206,7 +206,7 @@ def test_the_ball_ellipsoid_is_as_large_as_the_fast_one_within_a_factor(model_pa
         pages = restore(stored.tensors)
         steps = ball_advance(balls, IDS[-1], 29, pages.keys, pages.values)
         size = float(root(trace_of(enclose(balls.layers, steps, pages.known)[-1].out)).mid())
-    fast = float(bounds[-1].mlp.out.trace().sqrt())
+    fast = float(bounds[-1].out.trace().sqrt())
     assert fast / 1.1 < size < fast * 2
 
 

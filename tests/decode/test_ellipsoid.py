@@ -80,14 +80,14 @@ def test_root_of_the_point_is_zero_and_of_no_psd_matrix_is_nan() -> None:
     assert root(torch.diag(torch.tensor([1.0, -1.0], dtype=F64))).isnan().all()
 
 
-def test_spectral_upper_is_above_every_eigenvalue_and_within_the_eighth_root_of_the_size() -> None:
+def test_spectral_upper_is_above_every_eigenvalue_and_within_the_eighth_or_fourth_root_of_the_size() -> None:
     for scale in (1.0, 1e-60, 1e80):
         s = matrix(1, 20, 9, 9) * scale
         s = s + s.mT
         exact = torch.linalg.eigvalsh(s).abs().amax(-1)
-        upper = spectral_upper(s)
-        assert (upper >= exact).all()
-        assert (upper <= exact * 9 ** (1 / 8) * (1 + 1e-6)).all()
+        for upper, power in ((spectral_upper(s), 8), (spectral_upper(s, squarings=1), 4)):
+            assert (upper >= exact).all()
+            assert (upper <= exact * 9 ** (1 / power) * (1 + 1e-6)).all()
     assert not spectral_upper(torch.zeros(2, 4, 4, dtype=F64)).any()
 
 
@@ -103,13 +103,13 @@ def largest_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.linalg.eigvalsh((s + s.mT) / 2).abs().amax(-1)
 
 
-def test_product_upper_is_above_the_largest_product_and_within_the_eighth_root_of_the_size() -> None:
+def test_product_upper_is_above_the_largest_product_and_within_the_fourth_root_of_the_size() -> None:
     for shape in ((20, 3, 8), (20, 8, 5), (20, 1, 6)):
         a, b = matrix(1, *shape), matrix(2, *shape)
         for scale in (1.0, 1e-40, 1e40):
             exact, upper = largest_product(a, b) * scale, product_upper(a * scale, b)
             assert (upper >= exact).all()
-            assert (upper <= exact * (2 * shape[1]) ** (1 / 8) * (1 + 1e-3)).all()
+            assert (upper <= exact * (2 * shape[1]) ** (1 / 4) * (1 + 1e-3)).all()
             assert scale != 1 or (upper / 2 < exact).all()
     zero = torch.zeros(2, 3, 4, dtype=F64)
     assert not product_upper(zero, matrix(1, 2, 3, 4)).any()
@@ -144,13 +144,13 @@ def test_norm_bound_contains_the_change_of_rmsnorm_over_the_ellipsoid() -> None:
         x = matrix(seed, 6) * 2
         rho = float((x @ x / 6 + 1e-5).sqrt())
         p = psd(seed + 10) * size**2 / 6
-        bound = norm_half(x, rho, norm_jacobian(x, rho), p)
+        bound = norm_half(x, rho, p)
         if bound.failed:
             continue
         for delta in points(p, seed + 20, 400):
             moved = x + delta
             change = moved / (moved @ moved / 6 + 1e-5).sqrt() - x / rho
-            rest = change - bound.jacobian @ delta
+            rest = change - norm_jacobian(x, rho) @ delta
             assert depths(bound.out, change[None])[0] <= 1
             rows = matrix(seed + 30, 8, 6)
             assert ((rows @ rest).abs() <= bound.support(rows) + 1e-14).all()
@@ -159,8 +159,8 @@ def test_norm_bound_contains_the_change_of_rmsnorm_over_the_ellipsoid() -> None:
 def test_norm_bound_fails_when_the_norm_could_vanish() -> None:
     x = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=F64)
     rho = float((x @ x / 4 + 1e-5).sqrt())
-    assert norm_half(x, rho, norm_jacobian(x, rho), torch.eye(4, dtype=F64)).failed
-    assert norm_half(x, rho, norm_jacobian(x, rho), torch.full((4, 4), torch.nan, dtype=F64)).failed
+    assert norm_half(x, rho, torch.eye(4, dtype=F64)).failed
+    assert norm_half(x, rho, torch.full((4, 4), torch.nan, dtype=F64)).failed
 
 
 def test_silu_constants_bound_the_derivatives() -> None:

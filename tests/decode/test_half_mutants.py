@@ -150,8 +150,8 @@ MISTAKES = {
     "remainder set: the own value is left out": (
         attention_sets,
         rest_set,
-        "ball(values, symbols), own, quadratic",
-        "ball(values, symbols), quadratic",
+        "ball(values, segments), own, _quadratic",
+        "ball(values, segments), _quadratic",
         (equal_values,),
     ),
 }

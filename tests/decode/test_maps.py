@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -68,6 +70,19 @@ def test_head_jacobians_and_score_rows_equal_automatic_differentiation() -> None
 
     exact = torch.autograd.functional.jacobian(heads, tr.h)
     assert (exact - m.heads - tr.p[:, -1, None, None] * layer.wv[m.of]).abs().max() < 1e-12
+
+
+def test_a_changed_half_has_its_own_jacobian_and_a_changed_layer_its_own_lengths() -> None:
+    step = tiny_step(1, 8)
+    m = all_maps(step.model.layers, step.nominal, step.sets)[1]
+    eye, lengths = torch.eye(16, dtype=F64), m.layer.lengths
+    assert not torch.equal(m.attention, eye)
+    assert not torch.equal(m.mlp, eye)
+    still = replace(m, attention_out=m.attention_out * 0, mlp_out=m.mlp_out * 0)
+    assert torch.equal(still.attention, eye)
+    assert torch.equal(still.mlp, eye)
+    assert lengths["wo"] == float(m.layer.wo.square().sum().sqrt())
+    assert replace(m.layer, wo=m.layer.wo * 2).lengths["wo"] == 2 * lengths["wo"]
 
 
 def test_one_step_equals_the_parallel_prefill() -> None:

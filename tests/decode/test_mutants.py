@@ -16,10 +16,11 @@ from proofkv_verify.decode.attention_half import key_radii
 from proofkv_verify.decode.ellipsoid import combine, image, support
 from proofkv_verify.decode.enclosure import Enclosure
 from proofkv_verify.decode.loop import Gaps
-from proofkv_verify.decode.maps import Maps, behind_norm, maps_of, norm_jacobian
+from proofkv_verify.decode.maps import Maps, maps_of, norm_jacobian
 from proofkv_verify.decode.model import turn
 from proofkv_verify.decode.norm_half import NormBound, norm_half
 from proofkv_verify.reference.rope import Rope, rotate
+from tests.decode.half import with_jacobians
 from tests.decode.harness import tiny_step
 from tests.decode.test_ellipsoid import depths, matrix, points, psd
 from tests.decode.test_maps import jacobian_faults
@@ -68,14 +69,14 @@ def misses_rmsnorm(half: Callable[..., Any]) -> bool:
     x = torch.tensor([1.0, 0.0, 0.1, 0.0, 0.0, -0.1], dtype=F64)
     rho = float((x @ x / 6 + 1e-5).sqrt())
     p = psd(12) * 0.004
-    bound = half(x, rho, norm_jacobian(x, rho), p)
+    bound = half(x, rho, p)
     moved = torch.stack([(x + d) / ((x + d) @ (x + d) / 6 + 1e-5).sqrt() - x / rho for d in points(p, 7, 300)])
     return bool((depths(bound.out, moved) > 1).any())
 
 
-def norm_at_the_centre(x: Tensor, rho: float, jacobian: Tensor, p: Tensor) -> NormBound:
+def norm_at_the_centre(x: Tensor, rho: float, p: Tensor) -> NormBound:
     zero = torch.zeros((), dtype=F64)
-    return NormBound(jacobian, zero, zero, x / rho, rho, p, image(jacobian, p), zero, zero * x)
+    return NormBound(zero, zero, x / rho, rho, p, image(norm_jacobian(x, rho), p), zero, zero * x)
 
 
 def misses_score_moves(radii: Callable[..., Any]) -> bool:
@@ -121,8 +122,7 @@ def on_maps(change: Callable[[Maps], Maps]) -> Callable[..., Maps]:
 
 
 def with_heads(m: Maps, heads: Tensor, own: Tensor) -> Maps:
-    out = (m.layer.wo @ (heads + own)).sum(0)
-    return replace(m, attention_out=out, attention=behind_norm(out, m.trace.x, m.trace.rho))
+    return replace(m, attention_out=(m.layer.wo @ (heads + own)).sum(0))
 
 
 def own_value(m: Maps) -> Tensor:
@@ -148,7 +148,7 @@ def heads_of_another_group(m: Maps) -> Maps:
 
 def identity_dropped(m: Maps) -> Maps:
     eye = torch.eye(len(m.trace.x), dtype=F64)
-    return replace(m, attention=m.attention - eye, mlp=m.mlp - eye)
+    return with_jacobians(m, attention=m.attention - eye, mlp=m.mlp - eye)
 
 
 def turns_wrong_pairs(rotate_rows: Callable[..., Any]) -> bool:

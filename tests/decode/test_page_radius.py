@@ -184,9 +184,13 @@ def test_sums_over_rows_are_above_every_point_of_the_ball() -> None:
         moved = (bound.rows @ torch.nn.functional.normalize(z, dim=-1).T).abs()
         cross, third = bound.cross[..., None], bound.third[..., None]
         even = cross**2 / 2 + bound.curve[..., None] * moved**2 + third * (2 * moved * cross + cross**2)
+        factor = torch.rand(bound.lin.shape, generator=torch.Generator().manual_seed(seed + 2), dtype=F64)
+        factor[:, 0] = 1
+        turn = spread(weights, bound.rows)
         for sums, upper in (
-            (moved**2, spread(weights, bound.rows)),
-            (moved, swing(weights, bound.rows, bound.lin)),
+            (moved**2, turn),
+            (moved, swing(torch.ones_like(factor), weights, bound.lin, turn)),
+            (moved * factor[..., None], swing(factor, weights, bound.lin, turn)),
             (even, squares(weights, bound)),
         ):
             exact = (weights[..., None] * sums).sum(1).amax(-1)

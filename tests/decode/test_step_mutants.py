@@ -26,6 +26,7 @@ from proofkv_verify.decode.pages import Pages, Scheme, compress, decode
 from proofkv_verify.reference import step_check as check_module
 from proofkv_verify.reference.matrix import form, identity, matrix
 from proofkv_verify.verdict import Verified
+from tests.decode.half import with_jacobians
 from tests.decode.harness import Step, only, search_violation, tiny_step
 from tests.decode.test_pages import assert_inside, rows
 
@@ -164,7 +165,7 @@ def averaged_heads(m: Maps) -> Maps:
 
 
 def one_layer_too_few(m: Maps) -> Maps:
-    return replace(m, attention=torch.eye(len(m.trace.x), dtype=F64))
+    return with_jacobians(m, attention=torch.eye(len(m.trace.x), dtype=F64))
 
 
 def scaled_twice(m: Maps) -> Maps:

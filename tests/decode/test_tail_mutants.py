@@ -153,11 +153,11 @@ def remainder_lost(kind: str, tail_class: type[JointTail] = JointTail) -> bool:
         tail.step(opened, token)
     half = tail.halves[0][0]
     eye = torch.eye(model.config.hidden_size, dtype=F64) * 1e-4
-    assert half.mlp is not None
+    assert half.mlp_rest is not None
     planted = {
         "nu": lambda: replace(half, norm_rest=eye),
         "attention": lambda: replace(half, attention=replace(half.attention, out=eye)),
-        "mlp": lambda: replace(half, mlp=replace(half.mlp, out=eye)),
+        "mlp": lambda: replace(half, mlp_rest=eye),
     }[kind]()
     graph = tail.graph
     assert graph is not None
