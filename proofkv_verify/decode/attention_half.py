@@ -20,6 +20,7 @@ from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.model import LayerTrace
 from proofkv_verify.decode.norm_half import norm_half
 from proofkv_verify.decode.opened import Sets
+from proofkv_verify.decode.row_sets import box_and_ball
 from proofkv_verify.decode.shapes import split
 
 QUADRATIC_TOKENS = 64
@@ -98,8 +99,9 @@ def key_radii(tr: LayerTrace, sets: Sets, of: Tensor, dq: Tensor, own: Tensor) -
     """
     scale = tr.q.shape[-1] ** -0.5 * UP
     norm = sets.key_norm[of]
-    box = (sets.key_box[of] @ tr.q.abs()[..., None])[..., 0]
-    kappa = scale * torch.minimum(box, row_norms(tr.q)[:, None] * norm)
+    q = split(tr.q, 0, (len(tr.wk), -1))[:, :, None]
+    side, inner = box_and_ball(q, sets.key_norm[:, None], sets.key_box[:, None])
+    kappa = scale * (side + row_norms(inner) * sets.key_norm[:, None]).flatten(0, 1) * UP
     bil = scale * dq[:, None] * norm
     return torch.nn.functional.pad(kappa, (0, 1)), torch.cat([bil, scale * own[:, None]], 1)
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode.attention_bound import AttentionBound, own_change, page_groups
+from proofkv_verify.decode.attention_bound import AttentionBound, own_change
 from proofkv_verify.decode.ellipsoid import UP, row_norms, support
 from proofkv_verify.decode.maps import Maps
+from proofkv_verify.decode.row_sets import box_and_ball, page_reach, page_shares
 from proofkv_verify.decode.shapes import split
 
 
@@ -136,7 +137,10 @@ def _meet(
     size: int,
     changes: tuple[Tensor, Tensor, Tensor],
 ) -> _Met:
-    """Bounds sum_t <G_t + D_t, e_t> but for the signed linear forms, row by row or page by page, whichever is less.
+    """Bounds sum_t <G_t + D_t, e_t> but for the signed linear forms, for errors in all their sets at once.
+
+    Of G_t a share is left to the page's spectral ball, the rest to the row's box and ball; D_t joins the part in the
+    ball, or the page's where all is left to that.
 
     Args:
         coefficient: `[R, G, m, T]`, with G_t = sum_m coefficient_mt vector_m.
@@ -148,28 +152,29 @@ def _meet(
     """
     norm, box, sigma = known
     change, twice, page_change = changes
-    inside = sigma.shape[-1] * size
-    combined = coefficient.mT @ vectors
-    length = row_norms(combined)
-    curved = length + twice + change.square() / (2 * torch.where(length > 0, length, 1.0))
-    flat = torch.minimum((combined.abs() * box).sum(-1), length * norm) + change * norm
-    signed = (change < length) & (norm > 0)
-    rows = torch.where(signed, curved * norm, flat)
-    paged = split(coefficient[..., :inside], -1, (sigma.shape[-1], size)).transpose(2, 3)
-    apart = split((change * norm)[..., :inside], -1, (sigma.shape[-1], size)).sum(-1)
-    group = nuclear_upper(paged, vectors[:, :, None]) * sigma + torch.minimum(apart, page_change * sigma)
-    best, won = page_groups(rows, group, size)
-    won = torch.nn.functional.pad(won.repeat_interleave(size, -1), (0, norm.shape[-1] - inside))
-    weight = torch.where(signed & ~won, norm / torch.where(length > 0, length, 1.0), 0.0)
-    total = best.sum((1, 2)) + rows[..., inside:].sum((1, 2))
-    return _Met(total * UP, weight[..., None] * combined)
+    pages, inside = sigma.shape[-1], sigma.shape[-1] * size
+    side, inner = box_and_ball(coefficient.mT @ vectors, norm, box)
+    length = row_norms(inner)
+    shares = page_shares(split((side + length * norm)[..., :inside], -1, (pages, size)))
+    own = torch.nn.functional.pad((1 - shares).flatten(-2), (0, norm.shape[-1] - inside), value=1.0)
+    rest = own * length
+    signed = (change < rest) & (norm > 0)
+    curved = rest + twice + change.square() / (2 * torch.where(rest > 0, rest, 1.0))
+    rows = own * side + torch.where(signed, curved, rest + change) * norm
+    apart = split(rows[..., :inside], -1, (pages, size)).sum(-1)
+    apart[-1] = torch.minimum(apart[-1], page_change * sigma)
+    best, chosen = (apart + page_reach(shares, coefficient, vectors, sigma)).min(0)
+    chosen = torch.nn.functional.pad(chosen.repeat_interleave(size, -1), (0, norm.shape[-1] - inside))
+    weight = torch.where(signed.gather(0, chosen[None])[0], norm / torch.where(length > 0, length, 1.0), 0.0)
+    total = best.sum((1, 2)) + rows[0, ..., inside:].sum((1, 2))
+    return _Met(total * UP, weight[..., None] * inner)
 
 
 def page_parts(maps: Maps, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """First-order part of each page's keys and values in each direction `[R, G, P]`, and of the rows after them `[R]`.
 
-    Keys: G_t = scale sum over the group's heads of p_t (a_h . c_t) q_h, against the smaller of box and norm, or the
-    nuclear norm of the page's matrix against its spectral radius. Values: G_t = sum of p_t a_h, likewise.
+    Keys: G_t = scale sum over the group's heads of p_t (a_h . c_t) q_h, split between its row's box and ball and the
+    page's spectral ball. Values: G_t = sum of p_t a_h, likewise.
 
     Args:
         maps: of the layer.
@@ -194,25 +199,9 @@ def _page_bound(
     """
     norm, box, sigma = known
     inside = sigma.shape[-1] * size
-    combined = coefficient.mT @ vectors
-    tokens = torch.minimum((combined.abs() * box).sum(-1), row_norms(combined) * norm)
-    paged = split(coefficient[..., :inside], -1, (sigma.shape[-1], size)).transpose(2, 3)
-    best, _ = page_groups(tokens, nuclear_upper(paged, vectors[:, :, None]) * sigma, size)
-    return best * UP, tokens[..., inside:].sum((1, 2)) * UP
-
-
-def nuclear_upper(left: Tensor, right: Tensor) -> Tensor:
-    """At least the nuclear norm of left' @ right, `[.., m, S]`, `[.., m, D]`; equal to it for m <= 2, up to slack."""
-    a, b = left @ left.mT, right @ right.mT
-    product = (a @ b).diagonal(dim1=-2, dim2=-1).sum(-1).clamp_min(0)
-    if a.shape[-1] == 1:
-        return product.sqrt() * UP
-    if a.shape[-1] > 2:
-        return (product * a.shape[-1]).sqrt() * UP
-    size = a.diagonal(dim1=-2, dim2=-1).sum(-1) * b.diagonal(dim1=-2, dim2=-1).sum(-1)
-    both = (_det(a).clamp_min(0) * _det(b).clamp_min(0)).sqrt()
-    return (product + 2 * both + 1e-7 * size).sqrt() * UP
-
-
-def _det(a: Tensor) -> Tensor:
-    return a[..., 0, 0] * a[..., 1, 1] - a[..., 0, 1] * a[..., 1, 0]
+    side, inner = box_and_ball(coefficient.mT @ vectors, norm, box)
+    alone = side + row_norms(inner) * norm
+    paged = split(alone[..., :inside], -1, (sigma.shape[-1], size))
+    shares = page_shares(paged)
+    best = (((1 - shares) * paged).sum(-1) + page_reach(shares, coefficient, vectors, sigma)).amin(0)
+    return best * UP, alone[..., inside:].sum((1, 2)) * UP

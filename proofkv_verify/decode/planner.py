@@ -26,7 +26,7 @@ from proofkv_verify.errors import InvalidInputError
 
 PLANNED_RIVALS = 8
 _SIZE_LIMIT, _LAST_WEIGHT = 0.06, 0.25
-_START, _FALL = 3.0, 1.35
+_START, _FALL = 2.5, 1.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _at_threshold(scores: Tensor, levels: Tensor, ladder: Sequence[int], thresho
 def next_levels(found: Needs, levels: Tensor, ladder: Sequence[int], round_index: int) -> tuple[Tensor, int]:
     """The next levels of the greedy ladder and the round they belong to; at least one unit rises.
 
-    The target 3 / 1.35^round falls until the plan reads something; with nothing left to read all levels are 16 already.
+    The target 2.5 / 1.15^round falls until the plan reads something; if nothing is left, all levels are 16 already.
     """
     for at in range(round_index, round_index + 200):
         wanted = plan(found.scores, levels, ladder, _START / _FALL**at)

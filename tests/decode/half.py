@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from proofkv_verify.decode import page_radius
 from proofkv_verify.decode.attention_bound import AttentionBound
 from proofkv_verify.decode.attention_half import attention_half
 from proofkv_verify.decode.maps import Maps, maps_of
@@ -111,6 +112,14 @@ def mutated(module: ModuleType, old: str, new: str) -> Any:
     assert source.count(old) == 1, f"{old!r} occurs {source.count(old)} times in {module.__name__}"
     found = ModuleType(module.__name__)
     exec(compile(source.replace(old, new), f"<mutant of {module.__name__}>", "exec"), found.__dict__)
+    return found
+
+
+def with_row_sets(module: ModuleType) -> Any:
+    """`page_radius` with what it takes of `row_sets` taken of this mutant of it."""
+    found = mutated(page_radius, "import torch\n", "import torch\n")
+    names = ("box_and_ball", "page_reach", "page_shares")
+    vars(found).update({name: getattr(module, name) for name in names})
     return found
 
 

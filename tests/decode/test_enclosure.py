@@ -11,7 +11,7 @@ from proofkv_verify.decode.adjoint import first_order, pull_back
 from proofkv_verify.decode.enclosure import directions, enclose, layer_bounds
 from proofkv_verify.decode.maps import all_maps
 from proofkv_verify.decode.methods import METHODS, method_named
-from proofkv_verify.decode.page_radius import nuclear_upper
+from proofkv_verify.decode.row_sets import nuclear_upper
 from proofkv_verify.decode.vertex import vertex_maximum
 from proofkv_verify.errors import InvalidInputError
 from tests.decode.harness import attacks, only, rivals, search_violation, tiny_step

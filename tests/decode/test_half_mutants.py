@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from proofkv_verify.decode import adjoint, attention_bound, attention_sets, ellipsoid
+from proofkv_verify.decode import adjoint, attention_bound, attention_sets, ellipsoid, row_sets
 from proofkv_verify.decode import page_radius as pages
-from tests.decode.half import Half, mutated
+from tests.decode.half import Half, mutated, with_row_sets
 from tests.decode.half_cases import (
     Case,
     blind_own_row,
@@ -44,6 +44,10 @@ def page_bound(module: ModuleType, half: Half) -> Tensor:
     return found
 
 
+def joined_bound(module: ModuleType, half: Half) -> Tensor:
+    return page_bound(with_row_sets(module), half)
+
+
 def value_bound(module: ModuleType, half: Half) -> Tensor:
     heads = torch.arange(len(half.a)) % len(half.maps.of)
     found: Tensor = module.value_radius(half.bound, half.maps)[heads]
@@ -59,10 +63,10 @@ def rest_set(module: ModuleType, half: Half) -> Tensor:
     return ellipsoid.support(module.remainder_set(half.bound, half.maps), half.a)
 
 
-CURVED = "curved = length + twice + change.square() / (2 * torch.where(length > 0, length, 1.0))"
+CURVED = "curved = rest + twice + change.square() / (2 * torch.where(rest > 0, rest, 1.0))"
 WEIGHTED_MEAN, RATIO = "mean = (p * along).sum(-1, keepdim=True)", "return bound.lin + bound.cross + bound.drift"
 PAGES = {
-    "the curvature is left out": (CURVED, "curved = length + twice", (equal_keys, 2)),
+    "the curvature is left out": (CURVED, "curved = rest + twice", (equal_keys, 2)),
     "a query error is not counted in the curvature": (
         "change = _grouped(maps, moved * length + mass.abs() * dq)",
         "change = _grouped(maps, moved * length)",
@@ -79,7 +83,7 @@ PAGES = {
     "the own key is left out": (" + itself", "", (blind_own_row,)),
     "centring is left out of the own key": ("+ maps.trace.p[:, -1, None] * reach", "", (blind_own_row,)),
     "weights change by the exponent alone": (RATIO, "return bound.lin + bound.cross", (opposed_heads,)),
-    "the signed form stays where a page won": ("signed & ~won", "signed", (one_certain_page,)),
+    "the signed form stays where a page won": ("signed.gather(0, chosen[None])[0]", "signed[0]", (one_certain_page,)),
     "the query's error is left out of the linear form": (
         "(form + weighted @ maps.trace.wq)",
         "form",
@@ -94,21 +98,22 @@ PAGES = {
         (uneven_values,),
     ),
     "a page's change is left out": (
-        "torch.minimum(apart, page_change * sigma)",
+        "torch.minimum(apart[-1], page_change * sigma)",
         "0",
         (plain, 1, 1, "sigma", 1, 0, 0.2),
     ),
-    "heads add in squares": (
-        "combined = coefficient.mT @ vectors\n    length",
-        "combined = coefficient.mT @ vectors / coefficient.shape[2] ** 0.5\n    length",
-        (plain, 1, 3, "norm", 0, 1, 1e-3),
-    ),
-    "the Frobenius norm stands for the nuclear norm": (
-        "(product + 2 * both + 1e-7 * size)",
-        "product",
+    "the part in the box is left out": ("own * side + ", "", (plain, 1, 2, "box", 1, 1, 1e-3)),
+    "the page's reach is left out": (
+        "(apart + page_reach(shares, coefficient, vectors, sigma))",
+        "apart",
         (plain, 2, 2, "sigma", 1, 0, 1e-3),
     ),
-    "rows after the pages are left out": (" + rows[..., inside:].sum((1, 2))", "", (loose_rows, 1)),
+    "heads add in squares": (
+        "box_and_ball(coefficient.mT @ vectors, norm, box)\n    length",
+        "box_and_ball(coefficient.mT @ vectors / coefficient.shape[2] ** 0.5, norm, box)\n    length",
+        (plain, 1, 3, "norm", 0, 1, 1e-3),
+    ),
+    "rows after the pages are left out": (" + rows[0, ..., inside:].sum((1, 2))", "", (loose_rows, 1)),
 }
 VALUES = {
     "the curvature of a page is left out": (
@@ -137,8 +142,16 @@ VALUES = {
         (spread_values, "sigma"),
     ),
 }
+JOINED = {
+    "the Frobenius norm stands for the nuclear norm": (
+        "(product + 2 * both + 1e-7 * size)",
+        "product",
+        (plain, 2, 2, "sigma", 1, 0, 1e-3),
+    ),
+}
 MISTAKES = {
     **{f"page radius: {name}": (pages, page_bound, *rest) for name, rest in PAGES.items()},
+    **{f"page radius: {name}": (row_sets, joined_bound, *rest) for name, rest in JOINED.items()},
     **{f"value radius: {name}": (attention_bound, value_bound, *rest) for name, rest in VALUES.items()},
     "remainder: the own value is left out": (
         adjoint,
