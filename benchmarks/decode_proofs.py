@@ -22,7 +22,7 @@ from proofkv_verify.decode.windows import WindowStep, window_steps
 
 def tightness(report: Report, models: dict[int, Model], steps: int) -> None:
     """The best of 12 Frank-Wolfe steps inside a set over the radius for the same set, hardest rival. With all sidecars
-    the attack is a point of the token norms' set pushed into the others, so it is not the best one there.
+    each step goes to a point of the intersection that a short ascent finds, which need not be the best one.
     """
     rows = [["model", "width", "set", "best attack / radius: median", "10 %", "90 %", "steps with a bound"]]
     for layers, model in models.items():
@@ -106,6 +106,9 @@ def planning(report: Report, models: dict[int, Model], steps: int) -> None:
             instances[name] += len(found)
             pairs[name] += [pair for pair in found if pair is not None]
     for name, solved in pairs.items():
+        if not solved:
+            rows.append([name, str(instances[name]), "0", *["-"] * 4])
+            continue
         greedy, best = (sum(column) for column in zip(*solved, strict=True))
         worst = max((g - b) / max(b, 1) for g, b in solved)
         equal = sum(g == b for g, b in solved)
@@ -122,6 +125,7 @@ def _first_order(model: Model, step: WindowStep) -> list[tuple[int, int] | None]
     found = needs(model, trace, sets)
     top = found.scores.flatten().argsort(descending=True)[:10]
     parts = found.units.flatten(1)[:, top]
+    parts = (parts / parts.sum(1, keepdim=True) * 1000).ceil()  # z3 takes minutes with floats as exact rationals
     allowed = parts.sum(1) * 0.25
     problem = PlanProblem(tuple(map(tuple, parts.tolist())), tuple(allowed.tolist()), (4,) * 10, ladder)
     best = minimum_plan(problem, 10.0)

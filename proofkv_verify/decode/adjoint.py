@@ -19,6 +19,7 @@ from proofkv_verify.decode.maps import Maps
 from proofkv_verify.decode.mlp_half import MlpBound, error_after_mlp
 from proofkv_verify.decode.page_radius import own_value, page_parts, page_radius
 
+_AT_ONCE = 8  # directions; more of them do not fit the processor's caches
 _ROUNDED = 1e-10  # what the float64 Jacobians may be off by, relative to the direction and to the ellipsoid's size
 
 
@@ -38,6 +39,10 @@ class LayerBound:
 
 def pull_back(bounds: Sequence[LayerBound], directions: Tensor) -> Tensor:
     """Bounds |a.(x_true - x_nominal)| for directions `[R, d]` at the last residual, rounded up `[R]`."""
+    return torch.cat([_pull_back(bounds, some) for some in torch.split(directions, _AT_ONCE)])
+
+
+def _pull_back(bounds: Sequence[LayerBound], directions: Tensor) -> Tensor:
     a, total = directions, torch.zeros(len(directions), dtype=directions.dtype)
     for bound in reversed(bounds):
         maps = bound.maps
