@@ -103,6 +103,7 @@ public import ProofKV.Thm.LogitAbsLeBands
 public import ProofKV.Thm.LogitAbsLeBox
 public import ProofKV.Thm.LogitAbsLeNorms
 public import ProofKV.Thm.LogitAbsLePerturbed
+public import ProofKV.Thm.LogitAbsLeSplit
 public import ProofKV.Thm.LogitGqa
 public import ProofKV.Thm.LogitRopeBands
 public import ProofKV.Thm.LogitRopeBox

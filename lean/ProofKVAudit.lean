@@ -106,6 +106,7 @@ import all ProofKV.Thm.LogitAbsLeBands
 import all ProofKV.Thm.LogitAbsLeBox
 import all ProofKV.Thm.LogitAbsLeNorms
 import all ProofKV.Thm.LogitAbsLePerturbed
+import all ProofKV.Thm.LogitAbsLeSplit
 import all ProofKV.Thm.LogitGqa
 import all ProofKV.Thm.LogitRopeBands
 import all ProofKV.Thm.LogitRopeBox
