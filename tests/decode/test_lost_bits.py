@@ -1,4 +1,4 @@
-"""Witnesses against the cheaper bounds: small numbers that float32 loses, coarser products, terms that cancel."""
+"""What rounding may lose: numbers too small for float32, coarser products, terms that cancel; each with a witness."""
 
 from __future__ import annotations
 
