@@ -98,6 +98,6 @@ def _segments(bound: AttentionBound, maps: Maps, lengths: Tensor, keys: Tensor, 
     group = torch.where(won, reach * row_norms(paged), 0.0)
     total = ((alone * scaled).sum(-1) + group.sum(-1)) * UP
     weights = alone * tr.p / torch.where(lengths == 0, 1.0, lengths)
-    spread = torch.where(won, reach.square() / torch.where(group == 0, 1.0, group), 0.0)
-    weights[:, :inside] += (spread[..., None] * split(tr.p[:, :inside], 1, (pages, size)).square()).flatten(1)
+    shared = torch.where(won, reach.square() / torch.where(group == 0, 1.0, group), 0.0)
+    weights[:, :inside] += (shared[..., None] * split(tr.p[:, :inside], 1, (pages, size)).square()).flatten(1)
     return total[:, None] * weights * UP

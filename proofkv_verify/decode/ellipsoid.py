@@ -1,8 +1,9 @@
 """Ellipsoids E(P) = {P^(1/2) z : |z| <= 1} in float64, every operation outward.
 
-Rounding. A product of float64 matrices with inner size n <= 4096 is off by at most n 2^-53 |A||B| < 5e-13 |A||B|. All
-slacks here are a thousand times what the few products behind them can lose: a relative 1e-9 on numbers that are sums of
-positive terms, and 1e-10 of the trace on the diagonal of a matrix, which moves every axis outward. A NaN stays a NaN.
+Rounding. A product of float64 matrices with inner size n <= 4096 is off by at most n 2^-53 |A||B| < 5e-13 |A||B|. The
+slacks here are a hundred times and more what the few products behind them can lose: a relative 1e-9 on numbers that are
+sums of positive terms, and 1e-10 of the trace on the diagonal of a matrix, which moves every axis outward. Where powers
+or float32 need another slack, the function counts it. A NaN stays a NaN.
 """
 
 from __future__ import annotations
